@@ -21,7 +21,7 @@ from srdcr_lab.knowledge import mean_stability
 from srdcr_lab.lib.calibration import auroc, auroc_gain, ece
 from srdcr_lab.lib.definitions import categorise
 from srdcr_lab.lib.gating import FinalAnswers
-from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval, rank_correlation
+from srdcr_lab.lib.statistics import Estimate, clustered_interval, contrast_interval, mean_interval, rank_correlation
 from srdcr_lab.stances import CLASSES, macro_f1
 
 STUDIES, SIZES = 1000, (15, 30, 60, 300)
@@ -31,7 +31,7 @@ TRUTHS = ((1.0, 0.03), (0.97, 0.03), (0.95, 0.1), (0.99, 0.98))  # chances on tr
 SHARES = np.array([26, 29, 60, 185]) / 300  # of the categories, of which equally many questions are debated
 
 Floats = NDArray[np.float64]
-Study = tuple[float, tuple[float, float]]  # the truth, and the interval
+Study = tuple[float, Estimate]  # the truth, and what was found
 
 
 def _halves(n: int, relation: str, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -99,7 +99,7 @@ def gap_between_halves(
 
 def difference(n: int, relation: str, rng: np.random.Generator) -> Study:
     gain, _, means = _gains(n, relation, rng)
-    return means[0], contrast_interval(gain, range(n), np.zeros(n, int), {0: 1})[1:]
+    return means[0], contrast_interval(gain, range(n), np.zeros(n, int), {0: 1})
 
 
 def difference_overall(n: int, relation: str, rng: np.random.Generator) -> Study:
@@ -131,8 +131,8 @@ def _weighted_back(
     category, half = np.tile(np.repeat(np.arange(len(SHARES)), sizes), 2), np.repeat([0, 1], n)
     weights = {2 * place + side: share / 2 for place, share in enumerate(SHARES) for side in (0, 1)}
     cells = 2 * category + half
-    ends = contrast_interval(values, np.tile(np.arange(n), 2), cells, weights, bounds=bounds, groups=category)
-    return float(SHARES @ [part[2].mean() for part in parts]), ends[1:]
+    found = contrast_interval(values, np.tile(np.arange(n), 2), cells, weights, bounds=bounds, groups=category)
+    return float(SHARES @ [part[2].mean() for part in parts]), found
 
 
 def mean_of_calls(n: int, relation: str, rng: np.random.Generator) -> Study:
@@ -153,12 +153,12 @@ def _whole(n: int, rng: np.random.Generator) -> tuple[FinalAnswers, FinalAnswers
     return pair[0], pair[1]
 
 
-def _matched(one: FinalAnswers, other: FinalAnswers, which: str) -> tuple[float, tuple[float, float]]:
+def _matched(one: FinalAnswers, other: FinalAnswers, which: str) -> Study:
     """The difference in `accuracy` or `aurc` where both answer as many, and its interval."""
     coverage, a, b = one.matched(other, 0.5)
     influence = getattr(a, f"on_{which}") - getattr(b, f"on_{which}")
-    value, low, high = one.with_ends(getattr(a, which) - getattr(b, which), influence, 0.5, coverage, -1.0)
-    return value, (low, high)
+    found = one.with_ends(getattr(a, which) - getattr(b, which), influence, 0.5, coverage, -1.0)
+    return found.value, found
 
 
 @cache
@@ -180,14 +180,14 @@ def accuracy_of_the_surest_half(n: int, relation: str, rng: np.random.Generator)
     right = (rng.random(2 * n) < np.where(belief > 0.5, 0.9, 0.3)).astype(float)
     answers = FinalAnswers(right, np.tile(np.arange(n), 2), np.repeat([True, False], n), belief)
     surest = answers.surest(0.5, 0.5)
-    return 0.9, answers.with_ends(surest.accuracy, surest.on_accuracy, 0.5, 0.5)[1:]
+    return 0.9, answers.with_ends(surest.accuracy, surest.on_accuracy, 0.5, 0.5)
 
 
 def agreement_of_half_the_draws(n: int, relation: str, rng: np.random.Generator) -> Study:
     """Of 32 draws a question, where most questions are nearly always or nearly never answered rightly."""
     drawn = pd.DataFrame({"question_id": range(n), "n_samples": 32})
     found = mean_stability(drawn.assign(sampled_accuracy=rng.binomial(32, rng.beta(0.1, 0.1, n)) / 32))
-    return _agreement(), (found["low"], found["high"])
+    return _agreement(), found
 
 
 @cache
@@ -202,7 +202,7 @@ def calibration_error(n: int, relation: str, rng: np.random.Generator) -> Study:
     """Confidence c is right with probability c²; by ten bins, the error is the mean of c − c² of a Beta(2, 2): 0.2."""
     confidence = rng.beta(2, 2, n)
     found = ece(confidence, rng.random(n) < confidence**2, n_boot=200)
-    return 0.2, (found.low, found.high)
+    return 0.2, found
 
 
 def difference_of_two_aurocs(n: int, relation: str, rng: np.random.Generator) -> Study:
@@ -211,14 +211,14 @@ def difference_of_two_aurocs(n: int, relation: str, rng: np.random.Generator) ->
     shared = 0.5 * rng.normal(size=n) + 0.74 * target
     one, other = (shared + 0.87 * rng.normal(size=n) for _ in range(2))
     found = auroc_gain(one, other, target, np.arange(n))
-    return 0.0, (found.low, found.high)
+    return 0.0, found
 
 
 def auroc_of_a_rare_class(n: int, relation: str, rng: np.random.Generator) -> Study:
     """One question in ten has the target, and three in any case."""
     target = np.arange(n) < max(3, n // 10)
     found = auroc(rng.normal(size=n) + 1.5 * target, target)
-    return float(ndtr(1.5 / 2**0.5)), (found.low, found.high)
+    return float(ndtr(1.5 / 2**0.5)), found
 
 
 def macro_f1_of_claims(n: int, relation: str, rng: np.random.Generator) -> Study:
@@ -229,13 +229,13 @@ def macro_f1_of_claims(n: int, relation: str, rng: np.random.Generator) -> Study
     found = macro_f1(gold, final, pd.Series(range(n)))
     hits, others = np.array([0.2, 0.8]) * chances, np.array([0.2, 0.8]) * (1 - chances)
     truth = (2 * hits / (2 * hits + others.sum())).mean()
-    return float(truth), (found["macro_f1_low"], found["macro_f1_high"])
+    return float(truth), found
 
 
 def rank_correlation_with_ties(n: int, relation: str, rng: np.random.Generator) -> Study:
     """Ranks of two normal variables that correlate 0.7, one of them in four classes; the truth by a large sample."""
     found = rank_correlation(*_two_orders(n, rng))
-    return _true_rank_correlation(), found[1:3]
+    return _true_rank_correlation(), found
 
 
 def _two_orders(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -245,7 +245,7 @@ def _two_orders(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 @cache
 def _true_rank_correlation() -> float:
-    return rank_correlation(*_two_orders(1_000_000, np.random.default_rng(0)))[0]
+    return rank_correlation(*_two_orders(1_000_000, np.random.default_rng(0))).value
 
 
 def predictive_value(n: int, relation: str, rng: np.random.Generator) -> Study:
@@ -257,7 +257,7 @@ def predictive_value(n: int, relation: str, rng: np.random.Generator) -> Study:
     debates = pd.DataFrame({"question_id": np.tile(np.arange(n), 2), "level": halves, "verdict": verdict, **of_all})
     found = predictive_values(debates.assign(verdict_path=verdict), [0.1]).iloc[0]
     weighted = np.array([0.9, 0.1]) * chances
-    return weighted[0] / weighted.sum(), (found["ppv_low"], found["ppv_high"])
+    return weighted[0] / weighted.sum(), Estimate(*found[["ppv", "ppv_low", "ppv_high"]])
 
 
 def selective_accuracy(n: int, relation: str, rng: np.random.Generator) -> Study:
@@ -269,15 +269,15 @@ def selective_accuracy(n: int, relation: str, rng: np.random.Generator) -> Study
     weights = np.array([0.7, 0.3])
     truth = weights @ chances * given[0] / (weights @ (chances * given[0] + (1 - chances) * given[1]))
     question, true = np.tile(np.arange(n), 2), np.repeat([True, False], n)
-    return truth, FinalAnswers(value, question, true, np.full(2 * n, np.nan)).selective_accuracy(0.3)[1:]
+    return truth, FinalAnswers(value, question, true, np.full(2 * n, np.nan)).selective_accuracy(0.3)
 
 
 def _contrast(
     first: Floats, second: Floats, weights: dict[int, float], bounds: tuple[float, float] = (-1.0, 1.0)
-) -> tuple[float, float]:
+) -> Estimate:
     n = len(first)
     values, questions = np.concatenate([first, second]), np.tile(np.arange(n), 2)
-    return contrast_interval(values, questions, np.repeat([0, 1], n), weights, bounds=bounds)[1:]
+    return contrast_interval(values, questions, np.repeat([0, 1], n), weights, bounds=bounds)
 
 
 ALONE: tuple[Callable[[int, str, np.random.Generator], Study], ...]
@@ -315,8 +315,8 @@ def coverage(kind: Callable[..., Study], n: int, relation: str, studies: int = S
     rng = np.random.default_rng(seed)
     held = 0
     for _ in range(studies):
-        truth, (low, high) = kind(n, relation, rng)
-        held += low - 1e-12 <= truth <= high + 1e-12
+        truth, found = kind(n, relation, rng)
+        held += found.low - 1e-12 <= truth <= found.high + 1e-12
     return held / studies
 
 

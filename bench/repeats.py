@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from srdcr_lab.lib.comparison import over_both
-from srdcr_lab.lib.statistics import clustered_interval, contrast_interval
+from srdcr_lab.lib.statistics import Estimate, clustered_interval, contrast_interval
 
 STUDIES, SIZES, REPEATS = 1000, (30, 60), (3, 5, 10)
 LEAST, MOST, NOISE = 0.93, 0.98, 2.0  # the goal, and how many standard errors of the simulation it may be missed by
@@ -30,8 +30,7 @@ WORLDS = {  # standard deviations of the parts of question, repeat, and question
 }
 
 Floats = NDArray[np.float64]
-Ends = tuple[float, float, float]
-Study = tuple[float, Ends, list[Ends]]  # the truth; of all repeats together, and of each
+Study = tuple[float, Estimate, list[Estimate]]  # the truth; of all repeats together, and of each
 
 
 def _rights(
@@ -47,7 +46,7 @@ def _rights(
     return (latent > 0).astype(float)
 
 
-def _studied(truth: float, values: Floats, interval: Callable[[Floats], Ends]) -> Study:
+def _studied(truth: float, values: Floats, interval: Callable[[Floats], Estimate]) -> Study:
     """`values` are of question × column × repeat."""
     return truth, interval(values), [interval(values[:, :, [i]]) for i in range(values.shape[2])]
 
@@ -55,9 +54,9 @@ def _studied(truth: float, values: Floats, interval: Callable[[Floats], Ends]) -
 def accuracy_overall(n: int, k: int, parts: tuple[float, float, float], rng: np.random.Generator) -> Study:
     shift = np.repeat(rng.uniform(-1.3, 1.3), 2)
 
-    def interval(values: Floats) -> Ends:
+    def interval(values: Floats) -> Estimate:
         question, half, _ = np.indices(values.shape)
-        return float(values.mean()), *clustered_interval(values.ravel(), question.ravel(), half.ravel())
+        return clustered_interval(values.ravel(), question.ravel(), half.ravel())
 
     return _studied(float(ndtr(shift[0] / np.linalg.norm(parts))), _rights(n, k, parts, shift, True, rng), interval)
 
@@ -65,7 +64,7 @@ def accuracy_overall(n: int, k: int, parts: tuple[float, float, float], rng: np.
 def difference(n: int, k: int, parts: tuple[float, float, float], rng: np.random.Generator) -> Study:
     shift = rng.uniform(-1, 1, 2)
 
-    def interval(values: Floats) -> Ends:
+    def interval(values: Floats) -> Estimate:
         question, _, _ = np.indices(values.shape)
         return contrast_interval(values.ravel(), question.ravel(), np.zeros(values.size, int), {0: 1})
 
@@ -85,7 +84,7 @@ def coverage(kind: Callable[..., Study], n: int, k: int, world: str, studies: in
     for study in range(studies):
         truth, pooled, each = kind(n, k, WORLDS[world], rng)
         _, low, high, _ = over_both(pooled, each)
-        held[study] = low - 1e-12 <= truth <= high + 1e-12, pooled[1] - 1e-12 <= truth <= pooled[2] + 1e-12
+        held[study] = low - 1e-12 <= truth <= high + 1e-12, pooled.low - 1e-12 <= truth <= pooled.high + 1e-12
     both, questions = held.mean(axis=0)
     return float(both), float(questions)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -22,7 +22,7 @@ from srdcr_lab.lib.calibration import ece, floats, reliability_curve
 from srdcr_lab.lib.definitions import FROM_LOGPROBS, answer_tokens
 from srdcr_lab.lib.page import Html, number
 from srdcr_lab.lib.sentences import answer_box, sentence
-from srdcr_lab.lib.statistics import clustered_interval, jeffreys_share, macro_mean
+from srdcr_lab.lib.statistics import Estimate, clustered_interval, jeffreys_share, macro_mean
 from srdcr_lab.records import GREEDY, BadInput, ConfidenceKind, Item
 from srdcr_lab.records.names import kind_called
 
@@ -95,9 +95,7 @@ def agreement_matrix(samples: pd.DataFrame, items: Mapping[str, Item]) -> pd.Dat
     return drawn.pivot(index="question_id", columns="draw", values="agrees").dropna().astype(bool)
 
 
-def consistency_by_draws(
-    agrees: ArrayLike, tau: float = 0.90, sizes: Sequence[int] = CONSISTENCY_SIZES
-) -> pd.DataFrame:
+def consistency_by_draws(agrees: ArrayLike, tau: float = 0.90) -> pd.DataFrame:
     """Compare the self-consistency of fewer draws with that of all draws.
 
     All numbers are expectations over the subsets of the draws at hand.
@@ -108,15 +106,13 @@ def consistency_by_draws(
         Whether a draw equals the greedy answer, with shape (q, N).
     tau : float, default 0.9
         Confidence threshold τ in [0, 1].
-    sizes : sequence of int, default CONSISTENCY_SIZES
-        Sizes of the subsets; one above N has no row.
 
     Returns
     -------
     DataFrame
-        One row per size: `difference`, the mean distance of the subset's share from that of all draws; `flipped`, the
-        share of questions on the other side of τ, with an interval over questions; `least_agreeing` = ⌈τ n⌉,
-        the draws that must agree to reach τ; `n` questions.
+        One row per size of `CONSISTENCY_SIZES` up to N: `difference`, the mean distance of the subset's share from that
+        of all draws; `flipped`, the share of questions on the other side of τ, with an interval over questions;
+        `least_agreeing` = ⌈τ n⌉, the draws that must agree to reach τ; `n` questions.
 
     References
     ----------
@@ -126,13 +122,13 @@ def consistency_by_draws(
     q, n = right.shape
     totals, whole = right.sum(axis=1), np.arange(n + 1) / max(n, 1)
     rows = []
-    for size in (size for size in sizes if size <= n or not q):
+    for size in (size for size in CONSISTENCY_SIZES if size <= n or not q):
         share, probability = np.arange(size + 1) / size, subset_shares(n, size)
         above = share >= tau
         least = int((~above).sum())
         flips = np.where(whole >= tau, probability @ ~above, probability @ above)[totals]
         distance = (probability * np.abs(share - whole[:, None])).sum(axis=1)[totals]
-        rows.append((size, q, macro_mean(distance), macro_mean(flips), *clustered_interval(flips, range(q)), least))
+        rows.append((size, q, macro_mean(distance), *clustered_interval(flips, range(q))[:3], least))
     return pd.DataFrame(rows, columns=["size", "n", "difference", "flipped", "low", "high", "least_agreeing"])
 
 
@@ -279,8 +275,8 @@ def discrimination_of(kinds: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFr
         One row per kind: `auroc` with its 95 % interval, `n_questions` and `n_missing`.
     """
     right = questions.set_index("question_id")["prior_correct"].reindex(kinds.index)
-    areas = {kind: auroc(kinds[kind], right) for kind in kinds}
-    rows = [(kind, *area.ends, area.n, area.n_missing) for kind, area in areas.items()]
+    missing = kinds[right.notna()].isna().sum()
+    rows = [(kind, *auroc(kinds[kind], right), missing[kind]) for kind in kinds]
     return pd.DataFrame(rows, columns=["confidence_kind", "auroc", "low", "high", "n_questions", "n_missing"])
 
 
@@ -304,7 +300,7 @@ def reliability_curves(questions: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(curves, ignore_index=True).replace({"confidence": {"platt": "Platt", "isotonic": "isotonic"}})
 
 
-def carried_risk(carried: pd.DataFrame) -> dict[str, Any]:
+def carried_risk(carried: pd.DataFrame) -> Estimate:
     """Compute the risk above a τ that was chosen on all other domains, over all domains together.
 
     Parameters
@@ -314,14 +310,12 @@ def carried_risk(carried: pd.DataFrame) -> dict[str, Any]:
 
     Returns
     -------
-    dict of str to object
-        `estimate` with its Jeffreys interval, and `n`, the questions above τ. Domains for which the others gave no τ
-        are left out.
+    Estimate
+        The risk with its Jeffreys interval, of the `n` questions above τ. Domains for which the others gave no τ are
+        left out.
     """
     rows = carried[carried["chosen_on"].str.startswith("all but ")].dropna(subset="tau")
-    n_above, n_wrong = int(rows["n_above"].sum()), int(rows["n_wrong"].sum())
-    estimate, low, high = jeffreys_share(n_wrong, n_above)
-    return {"estimate": estimate, "low": low, "high": high, "n": n_above}
+    return jeffreys_share(int(rows["n_wrong"].sum()), int(rows["n_above"].sum()))
 
 
 def answer(questions: pd.DataFrame, carried: pd.DataFrame, *, alpha: float, label: str = "") -> Html:
@@ -347,12 +341,9 @@ def answer(questions: pd.DataFrame, carried: pd.DataFrame, *, alpha: float, labe
     error, area = ece(values, right), auroc(values, right)
     claim = f"a τ chosen on the other domains keeps wrong answers below {alpha:g}"
     return answer_box(
-        sentence(
-            "confidence is close to a probability (calibration error; the bound is ours)", *error.ends, error.n,
-            below=0.1,
-        ),
-        sentence("right answers are the more confident ones (AUROC above 0.5)", *area.ends, area.n, above=0.5),
-        sentence(claim, **carried_risk(carried), below=alpha, of="questions above it"),
+        sentence("confidence is close to a probability (calibration error; the bound is ours)", *error, below=0.1),
+        sentence("right answers are the more confident ones (AUROC above 0.5)", *area, above=0.5),
+        sentence(claim, *carried_risk(carried), below=alpha, of="questions above it"),
         label=label,
     )  # fmt: skip
 

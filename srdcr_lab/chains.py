@@ -21,7 +21,7 @@ from srdcr_lab.lib.definitions import majority_verdict
 from srdcr_lab.lib.groups import by_group, group_columns, names_of, with_matches
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box, sentences
-from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, shares, with_interval
+from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, shares
 from srdcr_lab.lib.summary import costs, summary
 from srdcr_lab.preference import endings_of
 from srdcr_lab.records import BadInput, KnowledgeCategory, Role, Verdict
@@ -189,9 +189,9 @@ def localisation(hops: pd.DataFrame) -> pd.DataFrame:
             known = part.dropna(subset=outcome)
             hits, whose = known[outcome].astype(float), known["question_id"]
             chance = 1 / known["size"] if outcome == "ranked" else known["accused"].notna() / known["n_hops"]
-            row = {"outcome": outcome} | with_interval("value", hits.mean(), *clustered_interval(hits, whose))
+            row = {"outcome": outcome} | clustered_interval(hits, whose).columns("value")
             gain = contrast_interval(hits - chance, whose, np.zeros(len(hits)), {0: 1.0})
-            gains = {"chance": chance.mean()} | with_interval("gain", *gain)
+            gains = {"chance": chance.mean()} | gain.columns("gain")
             yield row | {"n": len(hits)} | (gains if outcome in ("named", "ranked") else {})
 
     return by_group(chains.assign(**outcomes), shares_of, ("method",))

@@ -13,7 +13,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
 from inspect import signature
@@ -37,7 +37,7 @@ from srdcr_lab.lib.groups import (
 )
 from srdcr_lab.lib.page import Html, shown
 from srdcr_lab.lib.sentences import Relation, Standing, standing
-from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, mean_interval, paired_interval
+from srdcr_lab.lib.statistics import Estimate, clustered_interval, contrast_interval, mean_interval, paired_interval
 from srdcr_lab.preference import offset_slopes, perturbed_answers
 from srdcr_lab.records import KnowledgeCategory
 from srdcr_lab.records.names import IN_PAPER, called
@@ -45,27 +45,20 @@ from srdcr_lab.records.names import IN_PAPER, called
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A value with its 95 % interval and what it rests on.
+    """An estimate and what it rests on.
 
     Attributes
     ----------
-    value : float, default math.nan
-        The number; NaN if it could not be measured.
-    low, high : float, default math.nan
-        Ends of its 95 % interval.
+    estimate : Estimate
+        The number with its 95 % interval, and the questions behind it; NaN if it could not be measured.
     n : int, default 0
         Items behind it.
-    n_questions : int, default 0
-        Questions behind it.
     note : str, default ""
         A remark, or why there is no value.
     """
 
-    value: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
+    estimate: Estimate
     n: int = 0
-    n_questions: int = 0
     note: str = ""
 
 
@@ -223,9 +216,8 @@ def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denomin
         else _contrast(right, rows, cells, {f"{a} {half}": 1.0, f"{b} {worse}": -1.0})
         for half in ("standard", "perturbed")
     ]
-    least = {name: min(getattr(lead, name) for lead in leads) for name in ("value", "low", "high")}
-    sizes = {"n": rows["item_id"].nunique(), "n_questions": rows["question_id"].nunique()}
-    return replace(leads[0], **least, **sizes, note=f"the worse half of {called(b)}: {worse}")
+    ends = zip(*(lead.estimate[:3] for lead in leads), strict=True)
+    return replace(_evidence(Estimate(*map(min, ends)), rows), note=f"the worse half of {called(b)}: {worse}")
 
 
 def best_of_others(records: pd.DataFrame, method: str, denominator: str = Denominator.ALL) -> Evidence:
@@ -312,11 +304,12 @@ def offset_slope(records: pd.DataFrame, category: str) -> Evidence:
     Evidence
         The slope with its interval.
     """
-    slopes = offset_slopes(records).rename(columns={"slope": "value"})
+    slopes = offset_slopes(records)
     found = slopes[slopes["knowledge_category"] == category].to_dict("records")
     if not found:
         raise NoEvidence("no year offsets")
-    return Evidence(**{field.name: found[0][field.name] for field in fields(Evidence)})
+    estimate = Estimate(*(found[0][name] for name in ("slope", "low", "high", "n_questions")))
+    return Evidence(estimate=estimate, n=found[0]["n"], note=found[0]["note"])
 
 
 def share_highly_known(records: pd.DataFrame, at_least: float, below: float = math.inf) -> Evidence:
@@ -415,7 +408,7 @@ def more_calls(records: pd.DataFrame, a: str, b: str) -> Evidence:
     rows = _ran(records, a, b)
     both = side_by_side(rows, a, b, rows["calls_alone"].astype(float))
     more = both["a"] - both["b"]
-    return _evidence((more.mean(), *mean_interval(more, both["question_id"])), both)
+    return _evidence(mean_interval(more, both["question_id"]), both)
 
 
 def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str) -> Evidence:
@@ -433,13 +426,13 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
     for where, name in rivals:
         with suppress(NoEvidence):
             lead = _lead(parts[where], method, name, "overall", denominator, level_of_high=1 - 0.05 / len(rivals))
-            leads.append((lead.value, lead.low, lead.high, f"{called(name)}{where} (n = {lead.n})"))
+            leads.append((*lead.estimate[:3], f"{called(name)}{where} (n = {lead.n})"))
     if not leads:
         raise NoEvidence("no other method was run")
     value, _, _, name = min(leads)
-    ends = (value, min(lead[1] for lead in leads), min(lead[2] for lead in leads))
+    least = Estimate(value, min(lead[1] for lead in leads), min(lead[2] for lead in leads))
     own_rows = min((part[part["method"] == method] for part in parts.values()), key=len)  # where it may be too few
-    return replace(_evidence(ends, own_rows), note=f"the least lead is over {name}")
+    return replace(_evidence(least, own_rows), note=f"the least lead is over {name}")
 
 
 def _lead(
@@ -460,9 +453,9 @@ def _lead(
         signed = {f"{part}, {side}": sign * w for side, sign in ((a, 1), (b, -1)) for part, w in weights.items()}
         cells = parts + ", " + rows[column]
         ends_at = partial(contrast_interval, values, rows["question_id"], cells, signed, bounds=(0.0, 1.0))
-    value, low, high = ends_at()
-    high = ends_at(level=level_of_high)[2] if level_of_high else high
-    return _evidence((value, low, high), items[parts.isin(list(weights))])
+    found = ends_at()
+    found = found._replace(high=ends_at(level=level_of_high).high) if level_of_high else found
+    return _evidence(found, items[parts.isin(list(weights))])
 
 
 def _ran(records: pd.DataFrame, *names: str, column: str = "method") -> pd.DataFrame:
@@ -488,21 +481,19 @@ def _weights(rows: pd.DataFrame, condition: str) -> tuple[pd.Series, dict[str, f
 
 
 def _share(hits: pd.Series, rows: pd.DataFrame) -> Evidence:
-    return _evidence((hits.mean(), *clustered_interval(hits, rows["question_id"])), rows)
+    return _evidence(clustered_interval(hits, rows["question_id"]), rows)
 
 
 def _contrast(shares: pd.Series, rows: pd.DataFrame, parts: pd.Series, weights: Mapping[str, float]) -> Evidence:
-    ends = contrast_interval(shares, rows["question_id"], parts, weights, bounds=(0.0, 1.0))
-    return _evidence(ends, rows[parts.isin(list(weights))])
+    found = contrast_interval(shares, rows["question_id"], parts, weights, bounds=(0.0, 1.0))
+    return _evidence(found, rows[parts.isin(list(weights))])
 
 
-def _evidence(ends: Sequence[Any], rows: pd.DataFrame) -> Evidence:
-    """A value and its interval, of these rows."""
-    value, low, high = map(float, ends)
-    if rows.empty or math.isnan(value):
+def _evidence(found: Estimate, rows: pd.DataFrame) -> Evidence:
+    """An estimate from these rows."""
+    if rows.empty or math.isnan(found.value):
         raise NoEvidence("no item is left")
-    n, n_questions = rows["item_id"].nunique(), rows["question_id"].nunique()
-    return Evidence(value=value, low=low, high=high, n=n, n_questions=n_questions)
+    return Evidence(estimate=found._replace(n=rows["question_id"].nunique()), n=rows["item_id"].nunique())
 
 
 _OF_SHARES = (accuracy_of, following, share_highly_known)  # of which an interval stays within 0 and 1
@@ -578,18 +569,17 @@ class Claim:
             return self._measured(records, denominator)
         pooled, each = each_repeat(records)
         together, *single = (self._measured(part, denominator) for part in (pooled, *each))
-        ends = [(part.value, part.low, part.high) for part in (together, *single)]
         bounds = (0.0, 1.0) if self.measure in _OF_SHARES else (-math.inf, math.inf)
-        sd, low, high, n_repeats = over_both(ends[0], ends[1:], bounds=bounds)
-        varied = f"sd {sd:.3f} over {n_repeats} repeats" if n_repeats > 1 else ""
-        note = "; ".join(filter(None, [together.note, varied]))
-        return replace(together, low=low, high=high, n=together.n // len(each), note=note)
+        sd, low, high, k = over_both(together.estimate, [part.estimate for part in single], bounds=bounds)
+        note = "; ".join(filter(None, [together.note, f"sd {sd:.3f} over {k} repeats" if k > 1 else ""]))
+        estimate = together.estimate._replace(low=low, high=high)
+        return replace(together, estimate=estimate, n=together.n // len(each), note=note)
 
     def _measured(self, records: pd.DataFrame, denominator: str) -> Evidence:
         try:
             return self.measure(records, *self.arguments, *filter(None, [denominator]))
         except NoEvidence as reason:
-            return Evidence(note=str(reason))
+            return Evidence(estimate=Estimate(), note=str(reason))
 
     def standing(self, evidence: Evidence) -> Standing:
         """Say what the interval says about the claim.
@@ -604,9 +594,9 @@ class Claim:
         Standing
             The verdict; "too few" below ten questions.
         """
-        if evidence.n_questions < FEW:
+        if evidence.estimate.n < FEW:
             return Standing.TOO_FEW if evidence.n else Standing.NOT_MEASURED
-        return standing(evidence.low, evidence.high, self.relation, self.threshold)
+        return standing(evidence.estimate.low, evidence.estimate.high, self.relation, self.threshold)
 
 
 def _claim(measure: str, arguments: Sequence[str | float], relation: str, **texts: Any) -> Claim:
@@ -632,7 +622,8 @@ def check_claims(records: pd.DataFrame, *, turns: pd.DataFrame | None = None) ->
     Returns
     -------
     DataFrame
-        One row per run × model × claim × denominator, with the fields of `Claim` and `Evidence`, and the `standing`.
+        One row per run × model × claim × denominator: the fields of `Claim`, the estimate of its `Evidence` over `n`
+        items and `n_questions`, and the `standing`.
 
     References
     ----------
@@ -650,8 +641,9 @@ def check_claims(records: pd.DataFrame, *, turns: pd.DataFrame | None = None) ->
             about = part if claim.measure is design_difference else of_one
             for denominator in claim.denominators:
                 evidence = claim.evidence(about, denominator)
-                row = dict(zip(keys, values, strict=True)) | {"claim": claim.key} | asdict(claim) | asdict(evidence)
-                row |= {"relation": claim.relation.value, "denominator": denominator}
+                row = dict(zip(keys, values, strict=True)) | {"claim": claim.key} | asdict(claim)
+                row |= evidence.estimate._asdict() | {"n": evidence.n, "n_questions": evidence.estimate.n}
+                row |= {"note": evidence.note, "relation": claim.relation.value, "denominator": denominator}
                 row["standing"] = claim.standing(evidence).value
                 if evidence.n and claim.arguments[:2] == _ROUNDS and hollow:  # about arguments
                     row |= {"standing": Standing.NOT_TESTED.value, "note": "its debaters mostly repeat themselves"}

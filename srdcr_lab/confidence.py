@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, product
 from operator import itemgetter
@@ -28,7 +28,7 @@ from srdcr_lab.lib.groups import of_design, of_several, stack
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
-from srdcr_lab.lib.statistics import jeffreys_interval, jeffreys_share, rank_correlation, with_interval
+from srdcr_lab.lib.statistics import jeffreys_interval, jeffreys_share, rank_correlation
 from srdcr_lab.records import BadInput, ConfidenceKind, Decision, Missing
 from srdcr_lab.records.names import category_called, kind_called
 from srdcr_lab.records.vocabulary import did_you_mean
@@ -63,11 +63,10 @@ def answer(results: Results) -> Html:
     above = precision_steps(confidence, questions["prior_correct"]).at(tau)
     off = ece(confidence, questions["prior_correct"])
     return answer_box(
-        sentence("confidence is higher where the answer from memory is right (AUROC)", *ranks.ends, ranks.n, above=0.5),
-        sentence(f"most answers from memory with confidence of at least {tau:.2f} are right", *above.ends,
-                 above.n_above, above=0.5, of="questions above τ"),
-        sentence("the calibration error of confidence (ECE) is below 0.10, a bound of ours",
-                 *off.ends, off.n, below=0.1),
+        sentence("confidence is higher where the answer from memory is right (AUROC)", *ranks, above=0.5),
+        sentence(f"most answers from memory with confidence of at least {tau:.2f} are right", *above.precision,
+                 above=0.5, of="questions above τ"),
+        sentence("the calibration error of confidence (ECE) is below 0.10, a bound of ours", *off, below=0.1),
         label=results.label,
     )  # fmt: skip
 
@@ -113,8 +112,8 @@ def decisions_at(results: Results, tau: float) -> pd.DataFrame:
         One row per condition: `n` items; the numbers decided `use_context`, `use_prior` and `abstain`; `coverage`;
         and `accuracy`, in which a missing answer counts as wrong, with its 95 % interval.
     """
-    gate = results.manifest["asked"]["choices"]["gate"]
-    table = decisions_by_condition(rows_of_sr_dcr(results), tau, gate=gate)[:2]
+    rows, gate = rows_of_sr_dcr(results)
+    table = decisions_by_condition(rows, tau, gate=gate)[:2]
     shares = ["coverage", "accuracy", "accuracy_low", "accuracy_high"]
     return table[["condition", "n", "use_context", "use_prior", "abstain", *shares]]
 
@@ -137,9 +136,9 @@ def above_tau(several: Mapping[str, pd.DataFrame], tau: float) -> Sentence:
         One sentence with a verdict per table.
     """
     steps = {name: precision_steps(each["self_confidence"], highly_known(each)) for name, each in several.items()}
-    rows = [{"questions": name} | asdict(each.at(tau)) for name, each in steps.items()]
+    rows = [{"questions": name} | each.at(tau).precision._asdict() for name, each in steps.items()]
     claim = f"more than 0.88 (the paper's share) of the questions with confidence ≥ {tau:.2f} are Highly-Known"
-    return sentences(claim, rows, "precision", above=0.88, by=["questions"], n="n_above", of="questions above τ")
+    return sentences(claim, rows, above=0.88, by=["questions"], of="questions above τ")
 
 
 def precision_of(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -197,10 +196,10 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
         row = {"confidence_kind": next(iter(questions["confidence_kind"].dropna()), None)}
         own = questions.set_index("question_id").reindex(first.index)["self_confidence"]
         for name, hits in (("highly_known", highly_known(several[0])), ("right", first["prior_correct"])):
-            row |= with_interval(f"auroc_{name}", *auroc(own, hits).ends)
+            row |= auroc(own, hits).columns(f"auroc_{name}")
             gained = own if rows else own * np.nan  # the first kind gains nothing over itself
             gain = auroc_gain(gained, first["self_confidence"], hits, first.index)
-            row |= with_interval(f"gain_{name}", *gain.ends)
+            row |= gain.columns(f"gain_{name}")
         judged = questions["self_confidence"].notna() & questions["prior_correct"].notna()
         rows.append(row | {"n": int(judged.sum())})
     return pd.DataFrame(rows)
@@ -250,9 +249,9 @@ def compared_at(confidences: pd.DataFrame, tau: float = 0.90) -> pd.DataFrame:
     rows = []
     for first, second in combinations(confidences.columns, 2):
         both = confidences[[first, second]].dropna()
-        *rank, _ = rank_correlation(both[first], both[second])
         flipped = int(((both[first] >= tau) != (both[second] >= tau)).sum())
-        rows.append((first, second, len(both), *rank, flipped, *jeffreys_share(flipped, len(both))))
+        rank, share = rank_correlation(both[first], both[second]), jeffreys_share(flipped, len(both))
+        rows.append((first, second, len(both), *rank[:3], flipped, *share[:3]))
     columns = ["first", "second", "n", "spearman", "low", "high", "n_flipped", "flipped", "flipped_low", "flipped_high"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -520,8 +519,9 @@ def tuning_tables(results: Results, *, drawn: bool | None = None) -> dict[str, p
     drawn = _has_draws(results) if drawn is None else drawn
     target = highly_known(questions) if drawn else questions["prior_correct"]
     steps = precision_steps(questions["self_confidence"], target)
-    known = pd.DataFrame([asdict(steps.at(tau)) for tau in GRID]).rename(columns={"tau": "at", "n_questions": "n"})
-    tables = {"known": known[["at", "precision", "low", "high", "n_above", "n"]].round(3)}
+    known = [(tau, *steps.at(tau).precision, steps.n_questions) for tau in GRID]
+    columns = ["at", "precision", "low", "high", "n_above", "n"]
+    tables = {"known": pd.DataFrame(known, columns=columns).round(3)}
     if (results.records["method"] == "sr_dcr").any():
         tables |= _tables_of_answers(results)
     return tables | {"near": _near(confident)}
@@ -536,8 +536,8 @@ def _near(questions: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"value": questions["self_confidence"].astype(float).round(4), "text": text, "about": about})
 
 
-def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
-    """Select the records of SR-DCR under one design: the paper's debate if there are several.
+def rows_of_sr_dcr(results: Results) -> tuple[pd.DataFrame, bool]:
+    """Select the records of SR-DCR under one design, the paper's debate if there are several, and look up their rule.
 
     Parameters
     ----------
@@ -546,8 +546,8 @@ def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame
-        One row per item.
+    tuple of DataFrame, bool
+        One row per item, and whether the run's rule compares confidence with τ, as the paper's does (`decided`).
 
     Raises
     ------
@@ -557,13 +557,13 @@ def rows_of_sr_dcr(results: Results) -> pd.DataFrame:
     rows = results.records[results.records["method"] == "sr_dcr"]
     if rows.empty:
         raise BadInput("this run has no final answers of SR-DCR; srdcr run … --methods few_shot,sr_dcr makes them")
-    return of_design(rows)
+    return of_design(rows), results.manifest["asked"]["choices"]["gate"]
 
 
 def _tables_of_answers(results: Results) -> dict[str, pd.DataFrame]:
     """`worth`, `answers`, `becomes` and `best` of `tuning_tables`."""
-    rows = rows_of_sr_dcr(results)
-    decision, ending = decided(rows, GRID, gate=results.manifest["asked"]["choices"]["gate"])
+    rows, gate = rows_of_sr_dcr(results)
+    decision, ending = decided(rows, GRID, gate=gate)
     right = np.select([ending == "right", ending == "wrong"], [1.0, 0.0], np.nan)  # of each τ and row
     changes = 1 + np.flatnonzero((ending[1:] != ending[:-1]).any(axis=1))
     as_run = FinalAnswers.from_records(rows)
@@ -572,17 +572,15 @@ def _tables_of_answers(results: Results) -> dict[str, pd.DataFrame]:
     for places in np.split(np.arange(GRID.size), changes):  # of which all give the same answers
         answers = replace(as_run, right=right[places[0]])
         for share in shares:
-            correct, low, high = answers.selective_accuracy(share)
-            ends = (*answers.coverage(share), 1 - correct, 1 - high, 1 - low)
-            given += [(share, tau, *ends) for tau in GRID[places]]
+            risk = answers.selective_accuracy(share).scaled(-1, 1)
+            row = answers.coverage(share).columns("coverage") | risk.columns("risk")
+            given += [{"false_share": share, "tau": tau} | row for tau in GRID[places]]
             for cost in COSTS:
-                utility = answers.utility(cost, share)
-                worth += [(cost, share, tau, *utility) for tau in GRID[places]]
-    ends_of = [f"{name}{end}" for name in ("coverage", "risk") for end in ("", "_low", "_high")]
-    columns = ["cost", "false_share", "at", "utility", "low", "high"]
+                row = answers.utility(cost, share).columns("utility", alone=True)
+                worth += [{"cost": cost, "false_share": share, "at": tau} | row for tau in GRID[places]]
     return {
-        "worth": pd.DataFrame(worth, columns=columns).round(3),
-        "answers": pd.DataFrame(given, columns=["false_share", "tau", *ends_of]).round(3),
+        "worth": pd.DataFrame(worth).round(3),
+        "answers": pd.DataFrame(given).round(3),
         "becomes": _becomes(as_run.true, decision, ending),
         "best": _best(rows, right, shares),
     }
@@ -614,9 +612,9 @@ def _best(rows: pd.DataFrame, right: NDArray[np.float64], shares: Sequence[float
         utility = ((n_right - cost * n_wrong) / n @ [1 - share, share]).round(9)
         best = GRID.size - 1 - int(utility[::-1].argmax())
         there, of_paper = (replace(of_rest, right=right[i, ~here]).utility(cost, share) for i in (best, paper))
-        found.append((cost, share, GRID[best], *there, of_paper[0]))
-    columns = ["cost", "false_share", "best", "utility", "low", "high", "of_paper"]
-    return pd.DataFrame(found, columns=columns).assign(n_rest=rest.size).round(3)
+        row = {"cost": cost, "false_share": share, "best": GRID[best]} | there.columns("utility", alone=True)
+        found.append(row | {"of_paper": of_paper.value, "n_rest": rest.size})
+    return pd.DataFrame(found).round(3)
 
 
 def _drawn(charts: Mapping[str, Any], target: str) -> Any:

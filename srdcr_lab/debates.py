@@ -34,7 +34,7 @@ from srdcr_lab.lib.groups import (
 )
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
-from srdcr_lab.lib.statistics import clustered_interval, holm, shares, with_interval
+from srdcr_lab.lib.statistics import Estimate, clustered_interval, holm, shares
 from srdcr_lab.lib.summary import in_order
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
 from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
@@ -294,8 +294,7 @@ def right_by_half(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFra
         missing = ~part["verdict"].isin(READ) if ruled else part["correct"].isna()
         row = {"n": len(part), "n_questions": part["question_id"].nunique(), "n_missing": int(missing.sum())}
         for half, here in (("true", is_standard(part)), ("false", ~is_standard(part))):
-            ends = clustered_interval(right[here], part["question_id"][here])
-            row |= with_interval(half, right[here].mean(), *ends)
+            row |= clustered_interval(right[here], part["question_id"][here]).columns(half)
         yield row | {"coverage": part["correct"].notna().mean()}
 
     return by_group(records, halves_of, DESIGN_KEYS)
@@ -371,14 +370,14 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
             "the word": auroc(word.where(p.notna()), false, questions),
             "difference": auroc_gain(p, word, false, questions),
         }
+        counts = {"n": p.count(), "n_target": (false & p.notna()).sum(), "n_missing": p.isna().sum()}
         for name, area in found.items():
-            counts = {"n": area.n, "n_target": area.n_target, "n_missing": area.n_missing}
-            yield {"belief": name, "auroc": area.value, "low": area.low, "high": area.high} | counts
+            yield {"belief": name} | area.columns("auroc", alone=True) | counts
 
     return by_group(debates(records), areas, DESIGN_KEYS)
 
 
-def discrimination_gain(records: pd.DataFrame) -> tuple[float, float, float, int]:
+def discrimination_gain(records: pd.DataFrame) -> Estimate:
     """Compare the AUROC of P(UNREASONABLE) between ACVD and the symmetric debate, on the items debated in both.
 
     Parameters
@@ -388,16 +387,15 @@ def discrimination_gain(records: pd.DataFrame) -> tuple[float, float, float, int
 
     Returns
     -------
-    tuple of float, float, float, int
-        The AUROC in ACVD minus that in the symmetric debate, the ends of its 95 % interval, clustered on the question,
-        and n.
+    Estimate
+        The AUROC in ACVD minus that in the symmetric debate, with its 95 % interval, clustered on the question, and the
+        number of items.
     """
     held = debates(records)
     sides = [held[held["design"] == name].drop_duplicates("item_id").set_index("item_id") for name in BOTH_WAYS]
     both = sides[0].join(sides[1]["p_unreasonable"].rename("other"), how="inner")
     first, second = both["p_unreasonable"].astype(float), both["other"].astype(float)
-    gain = auroc_gain(first, second, ~is_standard(both), both["question_id"])
-    return *gain.ends, gain.n
+    return auroc_gain(first, second, ~is_standard(both), both["question_id"])
 
 
 def path_stability(records: pd.DataFrame) -> pd.DataFrame:

@@ -252,10 +252,8 @@ def _saved(row: Mapping[str, Any]) -> str:
     return calls if row["answers_changed"] else f"{calls}; same answers"
 
 
-def economy_prices(
-    records: pd.DataFrame, full: str = "acvd", *, conditions: Sequence[str] = CONDITIONS
-) -> pd.DataFrame:
-    """Compute what every other debate design of SR-DCR saves against the full one, and what it costs in accuracy.
+def economy_prices(records: pd.DataFrame, *, conditions: Sequence[str] = CONDITIONS) -> pd.DataFrame:
+    """Compute what every other debate design of SR-DCR saves against the full one, ACVD, and its cost in accuracy.
 
     Both are measured on the same items.
 
@@ -263,8 +261,6 @@ def economy_prices(
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    full : str, default "acvd"
-        The name of the full design.
     conditions : sequence of str, default CONDITIONS
         The conditions that are compared.
 
@@ -275,11 +271,11 @@ def economy_prices(
         `share_saved`, of the full design's calls; `answers_changed`, the items whose final answer differs. If none
         does, the price on these items is exactly 0, and so are `low` and `high`.
     """
-    rows = []
+    rows, full = [], "acvd"
     for names, part, present in comparable(records[records["method"] == "sr_dcr"], "design"):
         economies = [design for design in present if design != full and full in present]
         for design, condition in product(economies, conditions):
-            price = asdict(compare(part, design, full, column="design", condition=condition))
+            price: dict[str, Any] = compare(part, design, full, column="design", condition=condition).columns()
             own, whole = (condition_rows(part[part["design"] == name], condition) for name in (design, full))
             both = own.merge(whole, on="item_id", suffixes=("", "_full"))
             price["share_saved"] = 1 - both["calls_alone"].sum() / (both["calls_alone_full"].sum() or math.nan)

@@ -7,13 +7,12 @@ challenged proponents of the dialectical debate do; and how well the reliability
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from srdcr_lab.answers import counts_as
 from srdcr_lab.lib import draw
@@ -21,7 +20,7 @@ from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentence, sentences
 from srdcr_lab.lib.source_reliability import asserted, log_odds, source_reliability, votes_of, weighted_majority
-from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, macro_mean, mean_interval, rank_correlation
+from srdcr_lab.lib.statistics import Estimate, clustered_interval, contrast_interval, mean_interval, rank_correlation
 from srdcr_lab.records import DocumentKind, Item, Missing, Role
 
 if TYPE_CHECKING:
@@ -161,14 +160,13 @@ def document_summary(outcomes: pd.DataFrame, by: str | None = None) -> pd.DataFr
     keys = ["method"] if by is None else ["method", by]
     rows = []
     for names, part in outcomes.groupby(keys, sort=False, dropna=True):
-        for measure, values, questions, interval in _measured(part):
-            rows.append((*names, measure, macro_mean(values), *interval(values, questions), len(values)))
+        rows += [(*names, measure, *found) for measure, found in _measured(part)]
     table = pd.DataFrame(rows, columns=[*keys, "measure", "value", "low", "high", "n"])
     return table if by is None else table.sort_values(by, kind="stable", ignore_index=True)
 
 
-def _measured(part: pd.DataFrame) -> Iterator[tuple[str, NDArray[Any], NDArray[Any], Callable[..., Any]]]:
-    """Each measure with its values (of a share 1 or 0 per unit), their questions, and the interval of their mean."""
+def _measured(part: pd.DataFrame) -> Iterator[tuple[str, Estimate]]:
+    """Each measure with the mean of its values (of a share 1 or 0 per unit), and the number of these."""
     questions, every = part["question_id"].to_numpy(), np.ones(len(part), int)
     out_of = {
         "exact_match": (part["exact_match"], every),
@@ -179,10 +177,11 @@ def _measured(part: pd.DataFrame) -> Iterator[tuple[str, NDArray[Any], NDArray[A
     for measure, (hits, units) in out_of.items():
         sizes = np.asarray(units, int)
         values = np.concatenate([np.arange(size) < hit for size, hit in zip(sizes, hits, strict=True)])
-        yield measure, values, np.repeat(questions, sizes), clustered_interval
+        yield measure, clustered_interval(values, np.repeat(questions, sizes))._replace(n=len(values))
     for measure in (name for name in PRICES if name in part):
         known = part[measure].notna().to_numpy()
-        yield measure, part[measure].to_numpy(float, na_value=np.nan)[known], questions[known], mean_interval
+        mean = mean_interval(part[measure].to_numpy(float, na_value=np.nan)[known], questions[known])
+        yield measure, mean._replace(n=int(known.sum()))
 
 
 def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
@@ -219,7 +218,7 @@ def stands(turns: pd.DataFrame, items: Iterable[Item]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).dropna(subset="state", ignore_index=True)
 
 
-def concession_gap(stood: pd.DataFrame) -> dict[str, float]:
+def concession_gap(stood: pd.DataFrame) -> Estimate:
     """Compare how often challenged proponents give way if they are wrong and if they are right.
 
     Parameters
@@ -229,14 +228,13 @@ def concession_gap(stood: pd.DataFrame) -> dict[str, float]:
 
     Returns
     -------
-    dict of str to float
-        `difference` (wrong minus right) with its 95 % interval over questions, and `n` questions; proponents that held
-        no answer do not count.
+    Estimate
+        The share if wrong minus the share if right, with its 95 % interval and the number of questions; proponents that
+        held no answer do not count.
     """
     stood = stood.dropna(subset="held_right")
     gave = (stood["state"] != "defend").astype(float)
-    ends = contrast_interval(gave, stood["question_id"], stood["held_right"], {False: 1.0, True: -1.0}, bounds=(0, 1))
-    return dict(zip(("difference", "low", "high"), ends, strict=True)) | {"n": stood["question_id"].nunique()}
+    return contrast_interval(gave, stood["question_id"], stood["held_right"], {False: 1.0, True: -1.0}, bounds=(0, 1))
 
 
 def sources_as_read(items: Iterable[Item], turns: pd.DataFrame) -> pd.DataFrame:

@@ -50,11 +50,11 @@ _Section: TypeAlias = tuple[str, Sequence[str], Sequence[Html], Html]
 def domain_report(
     results: Results, *, passages: pd.DataFrame | None = None, checked: Report | None = None,
     perturbed: Perturbed | None = None, alpha: float = 0.10, delta: float = 0.10, tau: float = PAPER_TAU,
-    false_share: float = 0.5,
 ) -> Html:  # fmt: skip
     """Write what was learned about a domain as one page.
 
-    The page has its figures inside, and no script, font or address.
+    The page has its figures inside, and no script, font or address. The guarantee for SR-DCR's answers holds where half
+    of the passages are false.
 
     Parameters
     ----------
@@ -73,8 +73,6 @@ def domain_report(
         Probability with which the guarantee may fail, in (0, 1).
     tau : float, default PAPER_TAU
         A threshold that was fixed beforehand.
-    false_share : float, default 0.5
-        Share of false passages, in [0, 1], at which the guarantee for SR-DCR's answers holds.
 
     Returns
     -------
@@ -88,7 +86,7 @@ def domain_report(
     sections.append(_threshold(questions, lines[:2], alpha, delta, tau))
     sections.append(_passages(records, perturbed))
     if (results.records["method"] == "sr_dcr").any():
-        sections.append(_debates(results, alpha, delta, tau, false_share))
+        sections.append(_debates(results, alpha, delta, tau))
     manifest = results.manifest
     name = Path(manifest["asked"]["items"]).name.removesuffix(", perturbed")
     date = manifest["written"].partition("T")[0]
@@ -124,10 +122,8 @@ def _knowledge(results: Results) -> _Section:
 def _confidence(questions: pd.DataFrame) -> _Section:
     confidence, right = questions["self_confidence"], questions["prior_correct"]
     area, error = auroc(confidence, right), ece(confidence, right)
-    ranked = sentence("right answers are the more confident ones (AUROC)", *area.ends, area.n, above=0.5)
-    honest = sentence(
-        "confidence is close to a probability (calibration error; the bound is ours)", *error.ends, error.n, below=0.1
-    )
+    ranked = sentence("right answers are the more confident ones (AUROC)", *area, above=0.5)
+    honest = sentence("confidence is close to a probability (calibration error; the bound is ours)", *error, below=0.1)
     kind = next(iter(questions["confidence_kind"].dropna()), "")
     terms = render("terms", "confidence", name=kind_called(kind or "missing"), meaning=CONFIDENCE_MEANINGS.get(kind))
     figure = _figure("reliability diagram", draw_reliability(curve := reliability_curve(confidence, right)), curve)
@@ -138,7 +134,7 @@ def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, de
     steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
     chosen, above, lines = both_choices(questions, alpha, delta), steps.at(tau), [*answers]
     if above.n_above:
-        needed = questions_for_width(above.precision, above.coverage, _WIDTH)
+        needed = questions_for_width(above.precision.value, above.coverage.value, _WIDTH)
         lines.append(
             f"About {needed.n_questions:,} questions like these would be needed to know the share of right answers "
             f"above τ = {tau:.2f} to within an interval {_WIDTH:g} wide (here {above.n_questions:,})."
@@ -150,10 +146,10 @@ def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, de
 
 
 def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> _Section:
-    row = followed(records)
-    lines: list[str] = [sentence("most false passages are followed", **row, above=0.5)]  # type: ignore[arg-type]
+    share = followed(records)
+    lines: list[str] = [sentence("most false passages are followed", *share, above=0.5)]
     by_level = passages_by_level(records)
-    parts = [_figure("answers by level", draw_passages(by_level), by_level)] if row["n"] else []
+    parts = [_figure("answers by level", draw_passages(by_level), by_level)] if share.n else []
     if perturbed is not None:
         lines.append(f"{perturbed.sentence()}.")
         counts = (by_outcome(perturbed), by_reason(perturbed).head(_REASONS))
@@ -161,15 +157,14 @@ def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> _Section:
     return "What τ does not cover: false passages", lines, parts, render("terms", "passages")
 
 
-def _debates(results: Results, alpha: float, delta: float, tau: float, false_share: float) -> _Section:
-    rows = rows_of_sr_dcr(results)
+def _debates(results: Results, alpha: float, delta: float, tau: float) -> _Section:
+    rows, gate = rows_of_sr_dcr(results)
     false = rows[(rows["level"] != Level.STANDARD) & rows["verdict"].notna()]
     n_believed = int((false["verdict"] == Verdict.REASONABLE).sum())
     names = ("condition", "n", "use_context", "use_prior", "abstain", "coverage", "accuracy", "selective_accuracy")
-    gate = results.manifest["asked"]["choices"]["gate"]
     gated = decisions_by_condition(rows, tau, gate=gate)[[*names]]
     believed = f"{n_believed} of {len(false)} false passages were believed by the Judge: errors that τ does not bound."
-    parts = [final_answers(rows, alpha, delta, false_share), shown(gated)]
+    parts = [final_answers(rows, alpha, delta), shown(gated)]
     lines = [believed] if len(false) else []
     return "The answers that SR-DCR gives", lines, parts, render("terms", "debates", tau=f"{tau:.2f}")
 

@@ -9,7 +9,6 @@ data/elsewhere/README.md.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -25,7 +24,7 @@ from srdcr_lab.lib.groups import FEW, by_group
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import Sentence, and_list, answer_box, sentences
-from srdcr_lab.lib.statistics import rank_correlation, with_interval
+from srdcr_lab.lib.statistics import Estimate, rank_correlation
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import folder
 from srdcr_lab.thresholds import TAUS, carried_to, learn_then_test
@@ -99,7 +98,7 @@ def at_tau(rows: pd.DataFrame, *taus: float) -> pd.DataFrame:
         steps, accuracy = _steps(own), own["right"].mean()
         for above in map(steps.at, taus):
             counts = {"tau": above.tau, "n": above.n_questions, "accuracy": accuracy, "n_above": above.n_above}
-            yield counts | with_interval("coverage", *above.covered) | with_interval("precision", *above.ends)
+            yield counts | above.coverage.columns("coverage") | above.precision.columns("precision")
 
     return by_group(rows, counted, _EACH)
 
@@ -128,8 +127,7 @@ def ranks(rows: pd.DataFrame) -> pd.DataFrame:
     def ranked(own: pd.DataFrame) -> Iterator[dict[str, Any]]:
         area = auroc(own["confidence"], own["right"])
         error = ece(own["confidence"], own["right"], n_boot=200)
-        measured = with_interval("auroc", *area.ends) | with_interval("ece", *error.ends)
-        yield {"accuracy": own["right"].mean(), "n": area.n} | measured
+        yield {"accuracy": own["right"].mean(), "n": area.n} | area.columns("auroc") | error.columns("ece")
 
     return by_group(rows, ranked, _EACH)
 
@@ -147,10 +145,8 @@ def follows_accuracy(table: pd.DataFrame) -> Sentence:
     Sentence
         Spearman's correlation of accuracy and AUROC for each kind, over models.
     """
-    found = []
-    for kind, own in table.groupby("kind", sort=False):
-        value, low, high, n = rank_correlation(own["accuracy"], own["auroc"])
-        found.append({"kind": kind, "value": value, "low": low, "high": high, "n": n})
+    kinds = table.groupby("kind", sort=False)
+    found = [{"kind": kind} | rank_correlation(own["accuracy"], own["auroc"])._asdict() for kind, own in kinds]
     claim = "confidence ranks right answers better in models that are right more often (Spearman's ρ)"
     return sentences(claim, found, by=["kind"], of="models")
 
@@ -221,7 +217,7 @@ def carried(rows: pd.DataFrame, alpha: float = 0.2) -> pd.DataFrame:
         for (other, its_kind), steps in others.items():
             if its_kind == kind and (other == model or tau is not None):
                 row = {"kind": kind, "chosen_on": model, "applied_to": other} | carried_to(tau, steps)
-                table.append(row if tau is not None else row | with_interval("coverage", math.nan, math.nan, math.nan))
+                table.append(row if tau is not None else row | Estimate().columns("coverage"))
     return pd.DataFrame(table)
 
 

@@ -17,7 +17,7 @@ from srdcr_lab.lib.definitions import by_percentile
 from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, group_shares, is_standard, names_of, of_design
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import SIGNIFICANT, Sentence, and_list, answer_box, sentences
-from srdcr_lab.lib.statistics import contrast_interval, with_interval
+from srdcr_lab.lib.statistics import Estimate, contrast_interval
 from srdcr_lab.lib.summary import CALIBRATED, accuracy, conditions_of, costs, in_order, summary
 from srdcr_lab.preference import FOLLOWED, MISSING, OTHER, PASSAGE_ENDS, RIGHT, with_claims
 from srdcr_lab.records import BadInput, Decision, Missing
@@ -233,8 +233,8 @@ def weighted_back(records: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
     def both(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         row = accuracy(part["correct"], part["question_id"], is_standard(part))
         row = {name: row[name] for name in ("n", "coverage", "accuracy", "accuracy_low", "accuracy_high")}
-        row["coverage_weighted"] = _mean_of_cells(part["weighted_right"].notna(), part, of, (0, 1))[0]
-        yield row | with_interval("weighted", *_mean_of_cells(part["weighted_right"].fillna(False), part, of, (0, 1)))
+        row["coverage_weighted"] = _mean_of_cells(part["weighted_right"].notna(), part, of, (0, 1)).value
+        yield row | _mean_of_cells(part["weighted_right"].fillna(False), part, of, (0, 1)).columns("weighted")
 
     return by_group(rows, both)
 
@@ -265,10 +265,10 @@ def weighted_leads(records: pd.DataFrame, weights: pd.DataFrame, a: str = "sr_dc
     for b in records.loc[records["method"] != a, "method"].unique():
         part = weighed[(records["method"] == b) & records["item_id"].isin(own.index)]
         lead = part["item_id"].map(own) - right[part.index]
-        ends = _mean_of_cells(lead, part, of, (-1, 1))
+        gap = _mean_of_cells(lead, part, of, (-1, 1))
         halves = ({cell: share for cell, share in of.items() if cell.endswith(side)} for side in ("true", "false"))
-        of_halves = [_mean_of_cells(lead, part, half, (-1, 1))[0] for half in halves]
-        row = {"a": a, "b": b} | dict(zip(("difference", "low", "high"), ends, strict=True))
+        of_halves = [_mean_of_cells(lead, part, half, (-1, 1)).value for half in halves]
+        row = {"a": a, "b": b} | gap.columns("difference", alone=True)
         row |= {"n": len(part), "n_questions": part["question_id"].nunique(), "changes_at": changes_at(*of_halves)}
         rows.append(row)
     return pd.DataFrame(rows)
@@ -302,9 +302,7 @@ def _right_by_weighted_ranks(records: pd.DataFrame, weight: pd.Series) -> pd.Ser
     return right
 
 
-def _mean_of_cells(
-    values: pd.Series, rows: pd.DataFrame, of: dict[str, float], bounds: tuple[int, int]
-) -> tuple[float, float, float]:
+def _mean_of_cells(values: pd.Series, rows: pd.DataFrame, of: dict[str, float], bounds: tuple[int, int]) -> Estimate:
     """The mean of a value of each row, each cell weighed as `of` says."""
     return contrast_interval(values, rows["question_id"], rows["cell"], of, bounds=bounds, groups=rows["category"])
 

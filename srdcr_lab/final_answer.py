@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise, product
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -39,8 +39,8 @@ from srdcr_lab.lib.groups import (
     names_of,
 )
 from srdcr_lab.lib.page import Html, render, shown
-from srdcr_lab.lib.sentences import answer_box, sentences
-from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, holm, macro_mean, with_interval
+from srdcr_lab.lib.sentences import answer_box, sentence, sentences
+from srdcr_lab.lib.statistics import Estimate, clustered_interval, contrast_interval, ends_of, holm
 from srdcr_lab.lib.summary import in_order
 from srdcr_lab.records import AnswerType, BadInput, Role, Verdict
 from srdcr_lab.records.names import CONDITION_LABELS, FEATURE_LABELS, called
@@ -97,7 +97,7 @@ def trained_sentence(results: Results) -> str:
     if isinstance(judge, str):
         return judge
     claim = "a trained Judge has more right verdicts than the prompted one"
-    return sentences(claim, asdict(judge.comparison), "difference", n="n_questions")
+    return sentence(claim, *judge.comparison.difference)
 
 
 def trained_tables(results: Results) -> Html:
@@ -155,13 +155,13 @@ def utility(
         answers, answered = FinalAnswers.from_records(part), int(part["correct"].notna().sum())
         sizes = {"n": len(part), "n_questions": part["question_id"].nunique(), "n_answered": answered}
         given = {
-            share: with_interval("coverage", *answers.coverage(share))
-            | with_interval("selective_accuracy", *answers.selective_accuracy(share))
+            share: answers.coverage(share).columns("coverage")
+            | answers.selective_accuracy(share).columns("selective_accuracy")
             for share in sorted(false_shares)
         }
         for cost, (share, shares) in product(sorted(costs), given.items()):
-            value, low, high = answers.utility(cost, share)
-            yield {"cost": cost, "false_share": share, "utility": value, "low": low, "high": high} | sizes | shares
+            row = answers.utility(cost, share).columns("utility", alone=True)
+            yield {"cost": cost, "false_share": share} | row | sizes | shares
 
     return by_group(records, worth)
 
@@ -200,9 +200,9 @@ def utility_differences(
         means = gap.groupby(true).mean().reindex([True, False])
         sizes = {"n": len(both), "n_questions": questions.nunique(), "changes_at": changes_at(*means)}
         for share in false_shares:
-            ends = contrast_interval(gap, questions, true, half_weights(share), bounds=(-1 - cost, 1 + cost))
-            differs = dict(zip(("difference", "low", "high"), ends, strict=True))
-            rows.append({"a": a, "b": b, "cost": cost, "false_share": share} | differs | sizes)
+            mean = contrast_interval(gap, questions, true, half_weights(share), bounds=(-1 - cost, 1 + cost))
+            row = {"a": a, "b": b, "cost": cost, "false_share": share}
+            rows.append(row | mean.columns("difference", alone=True) | sizes)
     table = pd.DataFrame(rows)
     if not {a, b} <= set(records.loc[records["correct"].notna(), "method"]):
         table[["difference", "low", "high", "changes_at"]] = math.nan
@@ -284,7 +284,7 @@ def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHA
             for name, (own, other), weight in zip(("ppv", "npv"), ratios, (1 - share, share), strict=True):
                 with np.errstate(invalid="ignore"):
                     found = weight * own / (weight * own + (1 - weight) * other)
-                row |= with_interval(name, *np.where(np.isnan(found + found[0]), found[0], found).tolist())
+                row |= Estimate(*np.where(np.isnan(found + found[0]), found[0], found).tolist()).columns(name)
             yield row | {"n": len(part), "n_questions": question.nunique()}
 
     return by_group(debates(records), values, DESIGN_KEYS)
@@ -294,8 +294,8 @@ def _likelihood_ratio(ruled: pd.Series, own: NDArray[np.bool_], questions: pd.Se
     """Numerators and denominators of P(ruled so | own half) / P(ruled so | other half) and the ends of its 95 %
     interval, from the intervals of both [Donner and Zou 2012]; that the halves share questions makes it wider."""
     hits = ruled.to_numpy(float)
-    sides = [(macro_mean(hits[side]), *clustered_interval(hits[side], questions[side])) for side in (own, ~own)]
-    (mine, my_low, my_high), (theirs, their_low, their_high) = sides
+    sides = [clustered_interval(hits[side], questions[side]) for side in (own, ~own)]
+    (mine, my_low, my_high, _), (theirs, their_low, their_high, _) = sides
     ends = []
     for top, bottom in ((my_low, their_high), (my_high, their_low)):
         a, b = top * (2 * mine - top), bottom * (2 * theirs - bottom)
@@ -354,15 +354,14 @@ def surest_answers(records: pd.DataFrame) -> pd.DataFrame:
 
     def risks(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         answers = FinalAnswers.from_records(part)
-        own = answers.coverage(HALF)[0]
+        own = answers.coverage(HALF).value
         sizes = {"false_share": HALF, "n": len(part), "n_questions": part["question_id"].nunique()}
         sizes |= {"n_answered": int(part["correct"].notna().sum()), "n_without_belief": answers.n_without_belief}
         for coverage in (*(c for c in COVERAGES if c < own), own):
             surest = answers.surest(coverage, HALF)
-            accuracy, low, high = answers.with_ends(surest.accuracy, surest.on_accuracy, HALF, coverage)
-            risk = with_interval("risk", 1 - accuracy, 1 - high, 1 - low)
+            accuracy = answers.with_ends(surest.accuracy, surest.on_accuracy, HALF, coverage)
             area = answers.with_ends(surest.aurc, surest.on_aurc, HALF, coverage)
-            yield {"coverage": coverage, **risk, **with_interval("aurc", *area), **sizes}
+            yield {"coverage": coverage} | accuracy.scaled(-1, 1).columns("risk") | area.columns("aurc") | sizes
 
     return by_group(records.assign(belief=beliefs(records)), risks)
 
@@ -397,20 +396,19 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr") -> pd.Dat
         row = {"a": reference, "b": rival, "false_share": HALF, "coverage": coverage}
         row |= {"accuracy_a": a.accuracy, "accuracy_b": b.accuracy}
         gap = one.with_ends(a.accuracy - b.accuracy, a.on_accuracy - b.on_accuracy, HALF, coverage, -1.0)
-        row |= dict(zip(("difference", "low", "high"), gap, strict=True))
-        row["p_value"] = _p_value(*gap)
+        row |= gap.columns("difference", alone=True) | {"p_value": _p_value(gap)}
         area = one.with_ends(a.aurc - b.aurc, a.on_aurc - b.on_aurc, HALF, coverage, -1.0)
-        row |= {"aurc_a": a.aurc, "aurc_b": b.aurc, **with_interval("aurc_difference", *area)}
+        row |= {"aurc_a": a.aurc, "aurc_b": b.aurc} | area.columns("aurc_difference")
         sizes = {"n": len(both), "n_questions": both["question_id"].nunique(), "n_unpaired": both.attrs["n_unpaired"]}
         rows.append(row | sizes | {"n_without_belief": one.n_without_belief + other.n_without_belief})
     table = pd.DataFrame(rows, columns=None if rows else ["b", "coverage", "difference", "low", "high", "p_value"])
     return table.assign(p_holm=holm(table["p_value"].where(table["b"] != GOLDEN)))
 
 
-def _p_value(value: float, low: float, high: float) -> float:
+def _p_value(found: Estimate) -> float:
     """About the two-sided p of a normal value with an interval of this width; the interval's own centre may be off the
     value. 1 where the interval is a point at 0."""
-    half = (high - low) / 2
+    value, half = found.value, (found.high - found.low) / 2
     return 2 * NormalDist().cdf(-abs(value) * NormalDist().inv_cdf(0.975) / half) if half else float(value == 0)
 
 
@@ -463,8 +461,8 @@ def draw_surest(table: pd.DataFrame) -> Figure:
 def _by_method(table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *, panel: str = "", **look: Any) -> Figure:
     rows = table[table["method"].isin(_DRAWN)].reset_index(drop=True)
     banded = rows["method"].isin(_DRAWN[:2])
-    low, high = (f"{y}_{end}" if f"{y}_low" in rows else end for end in ("low", "high"))
-    rows, palette = draw.by_name(rows.assign(**{end: rows[end].where(banded) for end in (low, high)}), "method")
+    banded_only = {end: rows[end].where(banded) for end in ends_of(rows, y)}
+    rows, palette = draw.by_name(rows.assign(**banded_only), "method")
     return draw.lines(rows, x, y, labels, hue="method", palette=palette, panel=panel, **look)
 
 

@@ -27,8 +27,8 @@ from srdcr_lab.debates import with_kappa
 from srdcr_lab.lib.definitions import PAPER_KAPPA
 from srdcr_lab.lib.gating import decided, half_weights
 from srdcr_lab.lib.groups import groups, is_standard
-from srdcr_lab.lib.page import Html, html_table, interval, shown
-from srdcr_lab.lib.statistics import ratio_interval
+from srdcr_lab.lib.page import Html, html_table, shown
+from srdcr_lab.lib.statistics import Estimate, ratio_interval
 from srdcr_lab.records import BadInput, Decision, Missing
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.thresholds import STARTS, TAUS, accept, check_tests
@@ -209,7 +209,7 @@ class Guarantee:
         The guarantee in words, or what it would take; the number of questions, and the results on them.
     n_needed : int or None
         Without a rule, the number of questions that would be needed; None if no number suffices.
-    coverage, risk : tuple of float
+    coverage, risk : Estimate
         Of the rule at the stated share of false passages, with 95 % intervals over questions; usually too optimistic on
         the questions that chose it.
     sizes : dict
@@ -223,8 +223,8 @@ class Guarantee:
     rule: Rule | None
     sentence: str
     n_needed: int | None
-    coverage: tuple[float, float, float]
-    risk: tuple[float, float, float]
+    coverage: Estimate
+    risk: Estimate
     sizes: dict[str, int]
     tests: pd.DataFrame
 
@@ -306,7 +306,7 @@ def guaranteed_rule(
         risk = ratio_interval(missed, answered, *same)
         sentence = (
             f"Guaranteed: {rules[best]}; {counts[best][0]} of {n} items answered, {counts[best][1]} wrong "
-            f"(coverage {interval(*covered)}, risk {interval(*risk)}); with probability ≥ {1 - delta:g} over draws of "
+            f"(coverage {covered}, risk {risk}); with probability ≥ {1 - delta:g} over draws of "
             f"such questions, at most {alpha:g} of the answers given to further ones are wrong {on}"
         )
         return Guarantee(rules[best], sentence, None, covered, risk, sizes, tests)
@@ -315,7 +315,7 @@ def guaranteed_rule(
     needed = questions_for_power(excess[best], alpha, delta / len(first))
     needs = _takes(rules[best], tests["risk"].iloc[first].min(), needed)
     sentence = f"{NO_SETTING} {alpha:g} with probability ≥ {1 - delta:g} {on} {needs}"
-    return Guarantee(None, sentence, needed, (0.0, math.nan, math.nan), (math.nan, math.nan, math.nan), sizes, tests)
+    return Guarantee(None, sentence, needed, Estimate(0.0), Estimate(), sizes, tests)
 
 
 def _takes(best: Rule, least: float, needed: int | None) -> str:

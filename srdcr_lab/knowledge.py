@@ -28,7 +28,14 @@ from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, of_several
 from srdcr_lab.lib.interactive import Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box
-from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, jeffreys_interval, macro_mean, shares
+from srdcr_lab.lib.statistics import (
+    Estimate,
+    clustered_interval,
+    contrast_interval,
+    jeffreys_interval,
+    macro_mean,
+    shares,
+)
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.names import CATEGORY_LABELS
 
@@ -75,14 +82,13 @@ def answer(results: Results) -> Html:
         )
     with_one, most = questions[questions["sampled_accuracy"] > 0], int(questions["n_samples"].max())
     stable = mean_stability(with_one, **results.known.bounds)
-    again = interval(stable["value"], stable["low"], stable["high"])
     shown = [interval(row["share"], row["low"], row["high"]) for row in (total, unknown)]
     return answer_box(
         f"Of {total['n']:,} questions, {shown[0]} are Highly-Known and {shown[1]} Unknown (no right answer in "
         f"{most} draws).",
         where,
-        f"Of the {stable['n']} questions with a right draw, two sets of {most // 2} draws give the same category with "
-        f"probability {again} on average.",
+        f"Of the {stable.n} questions with a right draw, two sets of {most // 2} draws give the same category with "
+        f"probability {stable} on average.",
         label=results.label,
     )
 
@@ -257,7 +263,7 @@ def within_category(questions: pd.DataFrame, **bounds: float) -> pd.DataFrame:
     return shares(questions, within.mask(questions["sampled_accuracy"].isna()))
 
 
-def mean_stability(questions: pd.DataFrame, **bounds: float) -> dict[str, float]:
+def mean_stability(questions: pd.DataFrame, **bounds: float) -> Estimate:
     """Estimate how often two sets of half the draws give a question the same category.
 
     The two halves of the draws at hand are such sets, and every way of halving them counts. The mean of
@@ -272,8 +278,8 @@ def mean_stability(questions: pd.DataFrame, **bounds: float) -> dict[str, float]
 
     Returns
     -------
-    dict of str to float
-        The mean (`value`) over the questions with two draws or more, with its 95 % interval (`low`, `high`) and `n`.
+    Estimate
+        The mean over the questions with two draws or more.
 
     References
     ----------
@@ -286,11 +292,10 @@ def mean_stability(questions: pd.DataFrame, **bounds: float) -> dict[str, float]
         alike = categorise(one / half, **bounds) == categorise((right - one) / (n - half), **bounds)
         n_right = (part["sampled_accuracy"].astype(float) * n).round().astype(int)
         same[part.index] = (subset_shares(n, half) * alike).sum(axis=1)[n_right]
-    low, high = clustered_interval(same, known["question_id"])
-    return {"value": same.mean(), "low": low, "high": high, "n": len(known)}
+    return clustered_interval(same, known["question_id"])
 
 
-def known_better(questions: pd.DataFrame, other: pd.DataFrame) -> dict[str, float]:
+def known_better(questions: pd.DataFrame, other: pd.DataFrame) -> Estimate:
     """Compare the share of Highly-Known questions with that of another model.
 
     Parameters
@@ -302,15 +307,13 @@ def known_better(questions: pd.DataFrame, other: pd.DataFrame) -> dict[str, floa
 
     Returns
     -------
-    dict of str to float
-        The first share minus the second (`value`) over the questions with a category for both models, with its 95 %
-        interval (`low`, `high`) and `n`.
+    Estimate
+        The first share minus the second, over the questions with a category for both models.
     """
     names = ["knowledge_category", "knowledge_category_other"]
     both = questions.merge(other, on="question_id", suffixes=("", "_other")).dropna(subset=names)
     here, there = ((both[name] == CATEGORIES[0]).astype(float) for name in names)
-    value, low, high = contrast_interval(here - there, both["question_id"], np.zeros(len(both)), {0.0: 1.0})
-    return {"value": value, "low": low, "high": high, "n": len(both)}
+    return contrast_interval(here - there, both["question_id"], np.zeros(len(both)), {0.0: 1.0})
 
 
 def by_model(several: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

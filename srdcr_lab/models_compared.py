@@ -6,9 +6,8 @@ Models are compared in pairs on the items that both were asked; the independent 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +20,12 @@ from srdcr_lab.evaluation import weighted_back, weighted_leads
 from srdcr_lab.final_answer import utility
 from srdcr_lab.knowledge import draw_categories
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.comparison import Comparison, compare, compare_pairs, outcome, side_by_side
+from srdcr_lab.lib.comparison import OF_A_COMPARISON, compare, compare_pairs, outcome, side_by_side
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, by_group, debates, groups, is_standard, of_design, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
-from srdcr_lab.lib.statistics import holm, with_interval
+from srdcr_lab.lib.statistics import Estimate, holm
 from srdcr_lab.preference import perturbed_answers
 from srdcr_lab.records import Role
 from srdcr_lab.records.names import called, model_called
@@ -248,13 +247,11 @@ def knowledge(models: Models, tau: float = 0.90) -> pd.DataFrame:
         category, known = part["knowledge_category"], highly_known(part)
         area, sure = auroc(part["self_confidence"], known), precision_steps(part["self_confidence"], known).at(tau)
         n = int(category.notna().sum())
-        row = {"n": n} | {name: (category == name).sum() / n if n else None for name in CATEGORY_NAMES}
-        few = math.nan, math.nan, math.nan
-        ends = {"n_auroc": area.n} | with_interval(
-            "auroc", *(area.ends if min(area.n_target, area.n - area.n_target) >= FEW else few)
-        )
-        ends |= with_interval("precision", *(sure.ends if sure.n_above >= FEW else few))
-        yield row | ends | {"n_above": sure.n_above}
+        row: dict[str, Any] = {"n": n} | {name: (category == name).sum() / n if n else None for name in CATEGORY_NAMES}
+        classes = [(known[part["self_confidence"].notna()] == side).sum() for side in (True, False)]
+        row |= {"n_auroc": area.n} | (area if min(classes) >= FEW else Estimate()).columns("auroc")
+        precision = sure.precision if sure.n_above >= FEW else Estimate()
+        yield row | precision.columns("precision") | {"n_above": sure.n_above}
 
     return by_group(models.questions, known_of, ("model",))
 
@@ -313,7 +310,7 @@ def leads(models: Models, pairs: Sequence[tuple[str, str]] = PAIRS) -> pd.DataFr
         methods = set(part["method"]) - (set() if names["model"] in ruling else {"sr_dcr"})
         for a, b in (pair for pair in pairs if set(pair) <= methods):
             name = names | {"a": a, "b": b, "name": f"{called(a)} minus {called(b)}\n{names['model']}"}
-            rows.append(name | {"weighted": False} | asdict(compare(part, a, b)))
+            rows.append(name | {"weighted": False} | compare(part, a, b).columns())
             if (weights := models.weights.get(names["model"])) is not None:
                 (back,) = weighted_leads(part[part["method"].isin([a, b])], weights, a).to_dict("records")
                 rows.append(name | {"weighted": True} | back)
@@ -342,7 +339,7 @@ def compare_models(models: Models) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per `quantity` and pair, with the fields of `Comparison` (A minus B). `p_holm` is over the whole table;
+        One row per `quantity` and pair, with the columns of `Comparison` (A minus B). `p_holm` is over the whole table;
         a pair without a common item has n = 0.
     """
     rows = []
@@ -350,9 +347,8 @@ def compare_models(models: Models) -> pd.DataFrame:
         for a, b in combinations(of_items["model"].unique(), 2):
             pairs = side_by_side(of_items, a, b, values, column="model")
             name = {"quantity": quantity, "name": f"{a} minus {b}", "a": a, "b": b}
-            rows.append(name | asdict(compare_pairs(pairs, macro=macro)))
-    columns = ["quantity", "name", "a", "b", *(field.name for field in fields(Comparison))]
-    table = pd.DataFrame(rows, columns=columns)
+            rows.append(name | compare_pairs(pairs, macro=macro).columns())
+    table = pd.DataFrame(rows, columns=["quantity", "name", "a", "b", *OF_A_COMPARISON])
     return table.assign(p_holm=holm(table["p_value"]))
 
 

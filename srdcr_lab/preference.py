@@ -32,7 +32,7 @@ from srdcr_lab.lib.groups import (
 )
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentence
-from srdcr_lab.lib.statistics import contrast_interval, shares
+from srdcr_lab.lib.statistics import Estimate, contrast_interval, shares
 from srdcr_lab.records import AnswerType, BadInput, KnowledgeCategory, Level
 from srdcr_lab.records.names import model_called
 
@@ -489,7 +489,7 @@ def answer(results: Results) -> Html:
     )  # fmt: skip
 
 
-def difference(records: pd.DataFrame, column: str, one: str, other: str) -> tuple[float, float, float, int]:
+def difference(records: pd.DataFrame, column: str, one: str, other: str) -> Estimate:
     """Compare context preference between two values of a column.
 
     The difference is taken within each kind of answer, because kinds are not read equally well and are not known
@@ -509,9 +509,9 @@ def difference(records: pd.DataFrame, column: str, one: str, other: str) -> tupl
 
     Returns
     -------
-    tuple of float, float, float, int
-        The share for `one` minus the share for `other`, the ends of its 95 % interval, and the number of questions on
-        the smaller side.
+    Estimate
+        The share for `one` minus the share for `other`, with its 95 % interval and the number of questions on the
+        smaller side.
     """
     rows = perturbed_answers(records)
     rows = rows[~rows["prior_is_claim"] & rows["follows_claim"].notna() & rows[column].isin([one, other])]
@@ -520,13 +520,13 @@ def difference(records: pd.DataFrame, column: str, one: str, other: str) -> tupl
     sizes = means.groupby(["kind", column]).size().unstack(fill_value=0).reindex(columns=[one, other], fill_value=0)
     sizes = sizes[(sizes > 0).all(axis=1)]
     if sizes.empty:
-        return math.nan, math.nan, math.nan, 0
+        return Estimate()
     share = sizes.sum(axis=1) / sizes.to_numpy().sum()
     weights = {f"{kind}/{side}": sign * share[kind] for kind in share.index for side, sign in ((one, 1), (other, -1))}
     means = means[means["kind"].isin(share.index)]
     cell = means["kind"] + "/" + means[column]
-    ends = contrast_interval(means["follows_claim"], means["question_id"], cell, weights, bounds=(0.0, 1.0))
-    return *ends, int(sizes.sum().min())
+    found = contrast_interval(means["follows_claim"], means["question_id"], cell, weights, bounds=(0.0, 1.0))
+    return found._replace(n=int(sizes.sum().min()))
 
 
 # Tables and figures [2, 4, 8]

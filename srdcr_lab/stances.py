@@ -20,7 +20,7 @@ from srdcr_lab.lib.comparison import compare_all, outcome
 from srdcr_lab.lib.groups import COLUMNS_OF_SHARES, answers_equal, by_group, group_columns, group_shares, groups, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
-from srdcr_lab.lib.statistics import contrast_interval, jeffreys_interval, share_with, shares, with_interval
+from srdcr_lab.lib.statistics import Estimate, contrast_interval, jeffreys_interval, share_with, shares
 from srdcr_lab.lib.summary import SPENT, accuracy, costs
 from srdcr_lab.records import Missing, Role
 from srdcr_lab.records.names import called
@@ -95,7 +95,7 @@ def method_differences(options: Results, claims: Results) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str, float]:
+def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> Estimate:
     """Compute the mean over "true" and "false" of F1 = 2 tp / (2 tp + fp + fn).
 
     A missing answer is a false negative of its gold class. A class that is neither a gold answer nor a final answer
@@ -112,8 +112,8 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
 
     Returns
     -------
-    dict of str to float
-        `macro_f1` with its 95 % interval: linearised, on the logit scale, with Student's t of the questions in the
+    Estimate
+        Macro-F1 with its 95 % interval: linearised, on the logit scale, with Student's t of the questions in the
         smaller gold class; each class gets one claim more, half of it right. Jeffreys if the mean is 0 or 1.
 
     References
@@ -136,7 +136,7 @@ def macro_f1(gold: pd.Series, final: pd.Series, clusters: pd.Series) -> dict[str
         low, high = expit(logit(value) + np.array([-half, half]))
     else:
         low, high = jeffreys_interval(value * n, n)
-    return with_interval("macro_f1", value, float(low), float(high))
+    return Estimate(value, float(low), float(high), n)
 
 
 def accuracy_by_method(records: pd.DataFrame) -> pd.DataFrame:
@@ -163,7 +163,7 @@ def accuracy_by_method(records: pd.DataFrame) -> pd.DataFrame:
         f1 = macro_f1(claims["gold_answer"], claims["final_answer"], claims["question_id"])
         options = part["n_options"].astype(float)
         chance = 0.5 if len(claims) else float((1 / options.where(options > 0)).mean(skipna=False))
-        yield accuracy(part["correct"], part["question_id"]) | f1 | {"chance": chance}
+        yield accuracy(part["correct"], part["question_id"]) | f1.columns("macro_f1") | {"chance": chance}
 
     return by_group(records, rows)
 
@@ -338,8 +338,8 @@ def concessions(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     def gap_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         changed, sides = part["changed"].astype(float), {"wrong": 1.0, "right": -1.0}
         questions = part["question_id"]
-        value, low, high = contrast_interval(changed, questions, part["stance"], sides, bounds=(0.0, 1.0))
-        yield {"difference": value, "low": low, "high": high, "n_questions": questions.nunique()}
+        gap = contrast_interval(changed, questions, part["stance"], sides, bounds=(0.0, 1.0))
+        yield gap.columns("difference", alone=True) | {"n_questions": questions.nunique()}
 
     return by_group(_stances(records, turns).dropna(subset="changed"), gap_of)
 
@@ -419,8 +419,8 @@ def position_effect(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
         read = pairs.loc[pairs["final_answer"].notna() & pairs["final_answer_swapped"].notna(), "item_id"]
         judged = pd.concat([order[order["item_id"].isin(read)] for order in orders], ignore_index=True)
         first, last = (answers_equal(judged, "final_answer", name).astype(float) for name in ("first", "last"))
-        ends = contrast_interval(first - last, judged["question_id"], np.zeros(len(judged)), {0: 1.0})
-        row = {"first": first.mean(), "last": last.mean(), **with_interval("effect", *ends)}
+        effect = contrast_interval(first - last, judged["question_id"], np.zeros(len(judged)), {0: 1.0})
+        row = {"first": first.mean(), "last": last.mean()} | effect.columns("effect")
         names_of = {"share": "changed", "low": "changed_low", "high": "changed_high"}
         tables.append((names, changed.rename(columns=names_of).assign(**row)))
     return stack(tables, ["n", "changed", "first", "last", "effect"])

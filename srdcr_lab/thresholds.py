@@ -25,9 +25,9 @@ from srdcr_lab.lib import draw
 from srdcr_lab.lib.calibration import Above, PrecisionSteps
 from srdcr_lab.lib.definitions import PAPER_TAU, one_row_each
 from srdcr_lab.lib.groups import FEW, PERTURBED_LEVELS, STANDARD
-from srdcr_lab.lib.page import Html, interval
+from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, Standing, answer_box, sentence
-from srdcr_lab.lib.statistics import shares, with_interval
+from srdcr_lab.lib.statistics import Estimate, clustered_interval, shares
 from srdcr_lab.preference import PASSAGE_ENDS, passages, perturbed_answers
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.vocabulary import must_be
@@ -340,7 +340,7 @@ def carried_to(tau: float | None, steps: PrecisionSteps) -> dict[str, float]:
     return {
         "tau": math.nan if tau is None else tau,
         "n": above.n_questions, "n_above": above.n_above, "n_wrong": above.n_wrong,
-        **with_interval("coverage", *above.covered), **with_interval("risk", *above.risk),
+        **above.coverage.columns("coverage"), **above.risk.columns("risk"),
     }  # fmt: skip
 
 
@@ -374,7 +374,7 @@ def passages_by_level(records: pd.DataFrame) -> pd.DataFrame:
     return shares(each, each["ending"] == each["end"], {"level": levels, "end": list(PASSAGE_ENDS)})
 
 
-def followed(records: pd.DataFrame) -> dict[str, float]:
+def followed(records: pd.DataFrame) -> Estimate:
     """Compute the share of false passages whose claim few-shot answers repeat.
 
     Parameters
@@ -384,12 +384,11 @@ def followed(records: pd.DataFrame) -> dict[str, float]:
 
     Returns
     -------
-    dict of str to float
-        `estimate`, `low`, `high` and `n` questions; a missing answer repeats nothing.
+    Estimate
+        The share of false passages, and the number of their questions; a missing answer repeats nothing.
     """
     false = perturbed_answers(records)
-    row = shares(false, false["follows_claim"].fillna(False)).iloc[0]
-    return {"estimate": row["share"], "low": row["low"], "high": row["high"], "n": int(row["n_questions"])}
+    return clustered_interval(false["follows_claim"].fillna(False), false["question_id"])
 
 
 # The chapter's tables, figures and answer
@@ -431,7 +430,7 @@ def choices_table(chosen: Sequence[ThresholdChoice]) -> pd.DataFrame:
     DataFrame
         One row per choice: τ, the number of questions above it, the risk there with its interval, and the guarantee.
     """
-    rows = [(c.method, c.tau, c.above.n_above, c.above.n_questions, *c.above.risk, c.guarantee) for c in chosen]
+    rows = [(c.method, c.tau, c.above.n_above, c.above.n_questions, *c.above.risk[:3], c.guarantee) for c in chosen]
     return pd.DataFrame(rows, columns=["choice", "tau", "n_above", "n_questions", "risk", "low", "high", "guarantee"])
 
 
@@ -461,7 +460,7 @@ def draw_risk_coverage(
     marks = []
     for choice, colour, marker in zip(chosen, sns.color_palette("colorblind"), "osD", strict=False):
         attained = choice.tau is not None and choice.above.n_above > 0
-        place = ([choice.above.coverage], [choice.above.risk[0]]) if attained else ([], [])
+        place = ([choice.above.coverage.value], [choice.above.risk.value]) if attained else ([], [])
         name = f"{choice.method}, {'none attains this' if choice.tau is None else f'τ = {choice.tau:.2f}'}"
         face = colour if choice.tau is not None and choice.method is ThresholdMethod.LEARN_THEN_TEST else "none"
         marks.append(Line2D(*place, linestyle="", marker=marker, color=colour, markerfacecolor=face, label=name))
@@ -509,7 +508,7 @@ def promise(choice: ThresholdChoice, alpha: float, delta: float) -> Sentence:
     if choice.tau is None:
         return Sentence(f"No τ is guaranteed: {choice.guarantee.removeprefix(NOTHING + ': ')}.", Standing.INCONCLUSIVE)
     tau = max(f"{choice.tau:.2f}", f"{choice.tau:g}", key=len)  # a finer grid has more decimals
-    counts = f"{choice.above.n_wrong} of {choice.above.n_above} wrong here, {interval(*choice.above.risk)}"
+    counts = f"{choice.above.n_wrong} of {choice.above.n_above} wrong here, {choice.above.risk}"
     return Sentence(
         f"Guaranteed: at confidence {tau} or more, at most {alpha:g} of the answers from memory to further "
         f"questions like these are wrong ({counts}); a τ chosen in this way breaks that promise with probability "
@@ -531,13 +530,12 @@ def not_covered(records: pd.DataFrame) -> Sentence:
     Sentence
         The sentence.
     """
-    row = followed(records)
-    if not row["n"]:
+    share = followed(records)
+    if not share.n:
         return Sentence("Not covered by τ: false passages. This run has none.")
-    shown = interval(row["estimate"], row["low"], row["high"])
     return Sentence(
-        f"Not covered by τ: answers that follow a passage. Few-shot repeats the claim of {shown} of the false passages "
-        f"(n = {row['n']:,.0f} questions)."
+        f"Not covered by τ: answers that follow a passage. Few-shot repeats the claim of {share} of the false passages "
+        f"(n = {share.n:,} questions)."
     )
 
 
@@ -595,7 +593,7 @@ def answers_of(
     steps = precision_steps(one_row_each(questions)["self_confidence"], questions["prior_correct"])
     chosen, above = learn_then_test(steps, alpha=alpha, delta=delta), steps.at(tau)
     claim = f"above the fixed τ = {tau:.2f} fewer than {alpha:g} of the answers from memory are wrong"
-    risk = sentence(claim, *above.risk, above.n_above, below=alpha, of="questions above it")
+    risk = sentence(claim, *above.risk, below=alpha, of="questions above it")
     if not above.n_above:
         risk = Sentence(f"Not measured: no question has confidence ≥ {tau:.2f}.", Standing.NOT_MEASURED)
     return promise(chosen, alpha, delta), risk, not_covered(records)

@@ -238,8 +238,8 @@ def documents_html(run: Results, item_id: str) -> Html:
     return Html(documents + render("transcript", "columns", columns=columns))
 
 
-def stances_html(run: Results, item_id: str, method: str = "cfmad") -> Html:
-    """Show a question with its options and its debate: chains of thought, each stance, then the judge.
+def stances_html(run: Results, item_id: str) -> Html:
+    """Show a question with its options and its debate by CFMAD: chains of thought, each stance, then the judge.
 
     Parameters
     ----------
@@ -247,21 +247,19 @@ def stances_html(run: Results, item_id: str, method: str = "cfmad") -> Html:
         A run over questions with options, or over claims.
     item_id : str
         The item.
-    method : str, default "cfmad"
-        The method.
 
     Returns
     -------
     Html
         The debate.
     """
-    chosen = run.turns[(run.turns["item_id"] == item_id) & (run.turns["method"] == method)].sort_values("position")
+    chosen = run.turns[(run.turns["item_id"] == item_id) & (run.turns["method"] == "cfmad")].sort_values("position")
     about, judged = chosen["stance"].fillna(""), chosen["role"] == Role.JUDGE
     parts = {"Where the stances come from": (about == "") & ~judged}
     parts |= {f"Stance: {stance}": about == stance for stance in dict.fromkeys(about[about != ""])}
     parts["Judge"] = judged
     said = {heading: list(chosen[rows].itertuples()) for heading, rows in parts.items() if rows.any()}
-    debate = render("transcript", "stances", parts=said, method=method, item_id=item_id)
+    debate = render("transcript", "stances", parts=said, item_id=item_id)
     return Html(render("transcript", "options", item=run.items[item_id]) + debate)
 
 

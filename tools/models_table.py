@@ -59,10 +59,10 @@ def column(run: lab.Results) -> Iterator[tuple[str, str]]:
     for row in shares(questions, known).itertuples():
         yield "Highly-Known questions", f"{interval(row.share, row.low, row.high)}, n = {row.n}"
     area, few = auroc(questions["self_confidence"], known), known.sum() < FEW
-    ends = "–" if few else interval(area.value, area.low, area.high)
+    ends = "–" if few else str(area)
     yield "AUROC of confidence for Highly-Known", f"{ends}, n = {area.n}"
     sure = precision_steps(questions["self_confidence"], known).at(TAU)
-    ends = "–" if few else interval(sure.precision, sure.low, sure.high)
+    ends = "–" if few else str(sure.precision)
     yield f"P(Highly-Known \\| Conf ≥ {TAU})", f"{ends}, n = {sure.n_above}"
     records = of_acvd(run.records)
     for row in context_preference(records, by=[]).query("not prior_is_claim").itertuples():
@@ -115,8 +115,7 @@ def gains(name: str, run: lab.Results) -> Iterator[Row]:
     records = of_acvd(run.records)
     for a, b in ((a, b) for a, b in PAIRS if {a, b} <= set(records["method"])):
         row = {"model": f"`{name}`", "difference": f"{called(a)} − {called(b)}"}
-        of_all = compare(records, a, b)
-        row["accuracy, all items"] = signed(of_all.difference, of_all.low, of_all.high)
+        row["accuracy, all items"] = signed(*compare(records, a, b).difference[:3])
         matched = matched_coverage(records, a).set_index("b").loc[b]
         ends = matched[["difference", "low", "high"]]
         row["at matched coverage"] = signed(*ends)

@@ -16,47 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
-from srdcr_lab.lib.statistics import BLOCK, jeffreys_interval, jeffreys_share
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """A value with its 95 % interval; NaN if there is none.
-
-    Attributes
-    ----------
-    value : float, default math.nan
-        The value.
-    low, high : float, default math.nan
-        Ends of its interval.
-    n : int
-        Questions behind it.
-    n_target : int
-        Questions among them with the target.
-    n_missing : int
-        Questions without a confidence.
-    n_unlabelled : int
-        Questions without a target.
-    """
-
-    value: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    n: int
-    n_target: int
-    n_missing: int
-    n_unlabelled: int
-
-    @property
-    def ends(self) -> tuple[float, float, float]:
-        """Return the value with its interval.
-
-        Returns
-        -------
-        tuple of float
-            Value, low and high.
-        """
-        return self.value, self.low, self.high
+from srdcr_lab.lib.statistics import BLOCK, Estimate, jeffreys_interval, jeffreys_share
 
 
 def known_pairs(
@@ -76,7 +36,8 @@ def known_pairs(
     Returns
     -------
     tuple of ndarray of float, ndarray of float, ndarray of bool, dict of str to int
-        Confidences, targets (0 or 1), which questions these are, and the counts of an `Estimate`.
+        Confidences, targets (0 or 1), which questions these are, and the counts `n` of them, `n_target`, `n_missing`
+        (no confidence) and `n_unlabelled` (no target).
 
     Raises
     ------
@@ -148,34 +109,13 @@ def reliability_curve(confidence: ArrayLike, target: ArrayLike, *, n_bins: int =
     return pd.DataFrame({**columns, "n_missing": counts["n_missing"], "n_unlabelled": counts["n_unlabelled"]})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrationError(Estimate):
-    """The expected calibration error (ECE) with the reliability curve behind it.
-
-    Attributes
-    ----------
-    value : float, default math.nan
-        The error with part of its bias removed.
-    plug_in : float, default math.nan
-        The error as the curve has it, which is too large if a bin has few questions.
-    p_calibrated : float, default math.nan
-        P(a plug-in value at least as large | the confidence is calibrated).
-    curve : DataFrame
-        The reliability curve.
-    """
-
-    plug_in: float = math.nan
-    p_calibrated: float = math.nan
-    curve: pd.DataFrame
-
-
-def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: int = 1000) -> CalibrationError:
+def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: int = 1000) -> Estimate:
     """Compute ECE = Σ ``(n_b / n) |frequency_b − mean confidence_b|`` over bins b.
 
     The debiased value is 2 ECE − E[ECE*], where ECE* has each frequency f redrawn from N(f, f(1 − f)/n_b). The interval
     around it is that of a normal value with variance Σ n_b (f̃(1 − f̃) + (gap_b − ECE)²) / n², f̃ = (k + ½) / (n_b + 1): a
-    bootstrap would take a bin without a miss for certain. It begins at 0 if `p_calibrated` (targets redrawn as
-    Bernoulli(Conf)) exceeds 0.025.
+    bootstrap would take a bin without a miss for certain. It begins at 0 unless at most 2.5 % of targets redrawn as
+    Bernoulli(Conf) give an ECE as large.
 
     Parameters
     ----------
@@ -190,18 +130,19 @@ def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: i
 
     Returns
     -------
-    CalibrationError
-        The error; NaN without questions.
+    Estimate
+        The error with part of its bias removed; NaN without questions.
+        The sum above is too large if a bin has few questions.
 
     References
     ----------
     Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017. Debiased as in Kumar, Liang and Ma 2019, without their
     resampling. Redrawn targets: Bröcker and Smith 2007.
     """
-    values, _, _, counts = known_pairs(confidence, target, probabilities=True)
+    values = known_pairs(confidence, target, probabilities=True)[0]
     curve = reliability_curve(confidence, target, n_bins=n_bins)
     if not values.size:
-        return CalibrationError(**counts, curve=curve)
+        return Estimate()
     n, frequency, confident = curve.loc[curve["n"] > 0, ["n", "frequency", "mean_confidence"]].to_numpy(float).T
     plug_in = float(n @ np.abs(frequency - confident) / values.size)
     folded = _folded_normal_mean(frequency - confident, np.sqrt(frequency * (1 - frequency) / n))
@@ -217,7 +158,7 @@ def ece(confidence: ArrayLike, target: ArrayLike, *, n_bins: int = 10, n_boot: i
     calibrated = np.concatenate([np.abs(each @ in_bin).sum(axis=1) for each in gaps]) / values.size
     p = float((1 + np.sum(calibrated >= plug_in - 1e-12)) / (1 + n_boot))
     low, high = 0.0 if p > 0.025 else max(0.0, value - half), min(1.0, value + half)
-    return CalibrationError(value=value, low=low, high=high, plug_in=plug_in, p_calibrated=p, curve=curve, **counts)
+    return Estimate(value, low, high, values.size)
 
 
 def _folded_normal_mean(mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -236,28 +177,51 @@ class Above:
     ----------
     tau : float
         The threshold.
+    n_target : int
+        Questions with Conf ≥ τ and the target.
     n_above : int
         Questions with Conf ≥ τ.
-    n_target : int
-        Questions among them with the target.
     n_questions : int
         Questions with a target, including those without a confidence.
-    precision : float
-        `n_target / n_above`; NaN if no question is above.
-    low, high : float
-        Ends of its 95 % Jeffreys interval.
-    coverage : float
-        `n_above / n_questions`.
     """
 
     tau: float
-    n_above: int
     n_target: int
+    n_above: int
     n_questions: int
-    precision: float
-    low: float
-    high: float
-    coverage: float
+
+    @property
+    def precision(self) -> Estimate:
+        """Compute P(target | Conf ≥ τ).
+
+        Returns
+        -------
+        Estimate
+            `n_target / n_above` with its 95 % Jeffreys interval; NaN if no question is above.
+        """
+        return jeffreys_share(self.n_target, self.n_above)
+
+    @property
+    def risk(self) -> Estimate:
+        """Compute 1 − `precision`: for the target "the prior answer is right", the share of wrong answers above τ.
+
+        Returns
+        -------
+        Estimate
+            `n_wrong / n_above` with its 95 % Jeffreys interval.
+        """
+        return self.precision.scaled(-1, 1)
+
+    @property
+    def coverage(self) -> Estimate:
+        """Compute P(Conf ≥ τ).
+
+        Returns
+        -------
+        Estimate
+            `n_above / n_questions` with its 95 % Jeffreys interval.
+        """
+        return jeffreys_share(self.n_above, self.n_questions)
 
     @property
     def n_wrong(self) -> int:
@@ -269,39 +233,6 @@ class Above:
             Their number.
         """
         return self.n_above - self.n_target
-
-    @property
-    def ends(self) -> tuple[float, float, float]:
-        """Return `precision` with its interval.
-
-        Returns
-        -------
-        tuple of float
-            Precision, low and high.
-        """
-        return self.precision, self.low, self.high
-
-    @property
-    def covered(self) -> tuple[float, float, float]:
-        """Return `coverage` with its 95 % Jeffreys interval.
-
-        Returns
-        -------
-        tuple of float
-            Coverage and the ends of the interval.
-        """
-        return jeffreys_share(self.n_above, self.n_questions)
-
-    @property
-    def risk(self) -> tuple[float, float, float]:
-        """Return 1 − precision: for the target "the prior answer is right", the share of wrong answers above τ.
-
-        Returns
-        -------
-        tuple of float
-            The risk and the ends of its 95 % Jeffreys interval.
-        """
-        return 1 - self.precision, 1 - self.high, 1 - self.low
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,14 +273,11 @@ class PrecisionSteps:
         Returns
         -------
         Above
-            The counts, the precision with its interval, and the coverage.
+            The counts, from which precision, risk and coverage follow.
         """
         tau = math.inf if tau is None else tau
         i = int(np.searchsorted(self.tau, tau, side="left"))
-        n_above, hits = int(self.n_above[i]), int(self.n_target[i])
-        precision, low, high = jeffreys_share(hits, n_above)
-        coverage = n_above / self.n_questions if self.n_questions else math.nan
-        return Above(tau, n_above, hits, self.n_questions, precision, low, high, coverage)
+        return Above(tau, int(self.n_target[i]), int(self.n_above[i]), self.n_questions)
 
     def frame(self) -> pd.DataFrame:
         """Tabulate P(target | Conf ≥ τ) at every τ at which it can change.
@@ -391,7 +319,7 @@ def precision_steps(confidence: ArrayLike, target: ArrayLike) -> PrecisionSteps:
 
     Examples
     --------
-    >>> precision_steps([0.9, 0.8, 0.4], [True, False, True]).at(0.8).precision
+    >>> precision_steps([0.9, 0.8, 0.4], [True, False, True]).at(0.8).precision.value
     0.5
     """
     values, target, _, counts = known_pairs(confidence, target, probabilities=True)
@@ -421,7 +349,7 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
     Returns
     -------
     Estimate
-        The area; NaN if one class is empty.
+        The area, of the `n` values with a confidence and a target; NaN if one class is empty.
 
     References
     ----------
@@ -435,7 +363,7 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
     """
     values, hits, known, counts = known_pairs(confidence, target)
     if not 0 < counts["n_target"] < counts["n"]:
-        return Estimate(**counts)
+        return Estimate(n=counts["n"])
     area, parts = _placements(values, hits)
     questions = np.arange(values.size) if clusters is None else np.asarray(clusters)[known]
     half = _half_width(parts, hits, questions)
@@ -443,7 +371,7 @@ def auroc(confidence: ArrayLike, target: ArrayLike, clusters: ArrayLike | None =
         low, high = map(float, expit(logit(area) + np.array([-half, half]) / (area * (1 - area))))
     else:
         low, high = _newcombe(area, len(set(questions[hits == 1])), len(set(questions[hits == 0])))
-    return Estimate(value=area, low=low, high=high, **counts)
+    return Estimate(area, low, high, counts["n"])
 
 
 def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: ArrayLike) -> Estimate:
@@ -471,12 +399,12 @@ def auroc_gain(one: ArrayLike, other: ArrayLike, target: ArrayLike, clusters: Ar
     first[np.isnan(second)] = np.nan
     values, hits, known, counts = known_pairs(first, target)
     if not 0 < counts["n_target"] < counts["n"]:
-        return Estimate(**counts)
+        return Estimate(n=counts["n"])
     questions = np.asarray(clusters)[known]
     (area, parts), (less, its_parts) = (_placements(each, hits) for each in (values, second[known]))
     half = _half_width(parts - its_parts, hits, questions)
     half = half if half or area == less else math.nan
-    return Estimate(value=area - less, low=area - less - half, high=area - less + half, **counts)
+    return Estimate(area - less, area - less - half, area - less + half, counts["n"])
 
 
 def _placements(values: NDArray[np.float64], hits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

@@ -6,18 +6,17 @@ The independent units are the questions. The paper compares percentages without 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from srdcr_lab.lib.groups import GOLDEN, comparison_keys, group_columns, is_standard, of_one_kind, stack
-from srdcr_lab.lib.statistics import holm, macro_mean, paired_interval, shares, sign_flip_test
+from srdcr_lab.lib.statistics import Estimate, holm, macro_mean, paired_interval, shares, sign_flip_test
 from srdcr_lab.records import BadInput, Level, Verdict
 from srdcr_lab.records.names import METHOD_LABELS
 from srdcr_lab.records.vocabulary import did_you_mean
@@ -33,16 +32,13 @@ class Comparison:
     ----------
     n : int
         Items that both have.
-    n_questions : int
-        Their questions.
     n_unpaired : int
         Items that only one has.
     mean_a, mean_b : float
         Means of A and of B.
-    difference : float
-        Mean of A minus mean of B; overall, the mean of the differences on true and on false passages.
-    low, high : float
-        Ends of its `paired_interval`.
+    difference : Estimate
+        Mean of A minus mean of B, with its `paired_interval` and the number of questions; overall, the mean of the
+        differences on true and on false passages.
     p_value : float
         Of the `sign_flip_test`.
     only_a, only_b : int
@@ -50,16 +46,27 @@ class Comparison:
     """
 
     n: int
-    n_questions: int
     n_unpaired: int
     mean_a: float
     mean_b: float
-    difference: float
-    low: float
-    high: float
+    difference: Estimate
     p_value: float
     only_a: int
     only_b: int
+
+    def columns(self) -> dict[str, float]:
+        """Return the comparison as a row of a table.
+
+        Returns
+        -------
+        dict of str to float
+            `OF_A_COMPARISON`: the fields, with the ends of the difference in `low` and `high`.
+        """
+        row = asdict(self) | {"n_questions": self.difference.n} | self.difference.columns("difference", alone=True)
+        return {name: row[name] for name in OF_A_COMPARISON}
+
+
+OF_A_COMPARISON = "n n_questions n_unpaired mean_a mean_b difference low high p_value only_a only_b".split()
 
 
 def outcome(records: pd.DataFrame, name: str) -> pd.Series:
@@ -207,10 +214,9 @@ def compare_pairs(pairs: pd.DataFrame, *, macro: bool = False) -> Comparison:
     a, b = pairs["a"].to_numpy(float), pairs["b"].to_numpy(float)
     halves = np.unique(half)
     weights = dict.fromkeys(halves, 1 / len(halves)) if len(halves) else {False: 1.0}
-    difference, low, high = paired_interval(a - b, clusters, half, weights)
     return Comparison(
-        n=len(pairs), n_questions=len(set(clusters)), n_unpaired=pairs.attrs.get("n_unpaired", 0),
-        mean_a=macro_mean(a, half), mean_b=macro_mean(b, half), difference=difference, low=low, high=high,
+        n=len(pairs), n_unpaired=pairs.attrs.get("n_unpaired", 0), mean_a=macro_mean(a, half),
+        mean_b=macro_mean(b, half), difference=paired_interval(a - b, clusters, half, weights),
         p_value=sign_flip_test(a - b, clusters, half), only_a=int((a > b).sum()), only_b=int((a < b).sum()),
     )  # fmt: skip
 
@@ -262,7 +268,7 @@ def compare_all(
     Returns
     -------
     DataFrame
-        One row per run × model × condition × other (`b`), with the fields of `Comparison`. `p_holm` is over all
+        One row per run × model × condition × other (`b`), with the columns of `Comparison`. `p_holm` is over all
         comparisons of one run, model and condition, except those with `golden`, which knows the truth.
     """
     tables = []
@@ -271,11 +277,10 @@ def compare_all(
         for condition in conditions if rivals and reference in present else ():
             compared = {b: compare(part, reference, b, column=column, condition=condition, name=name) for b in rivals}
             row = {"condition": condition, "a": reference}
-            table = pd.DataFrame([row | {"b": b} | asdict(comparison) for b, comparison in compared.items()])
+            table = pd.DataFrame([row | {"b": b} | comparison.columns() for b, comparison in compared.items()])
             table["p_holm"] = holm(table["p_value"].where(table["b"] != GOLDEN))
             tables.append((names, table))
-    columns = ("condition", "a", "b", *(field.name for field in fields(Comparison)), "p_holm")
-    return stack(tables, [*comparison_keys(records, column), *columns])
+    return stack(tables, [*comparison_keys(records, column), "condition", "a", "b", *OF_A_COMPARISON, "p_holm"])
 
 
 def factor_effects(
@@ -298,7 +303,7 @@ def factor_effects(
     Returns
     -------
     DataFrame
-        One row per factor and pair of levels (`a`, `b`), with the fields of `Comparison`. `only_a` and `only_b` count
+        One row per factor and pair of levels (`a`, `b`), with the columns of `Comparison`. `only_a` and `only_b` count
         the items of every pair, so that an average of 0 is not mistaken for no difference. `p_holm` is over all rows of
         a run and model.
     """
@@ -309,7 +314,7 @@ def factor_effects(
         effects = []
         for (factor, a, b), pairs in _alike_but_one(factors).items():
             each = [side_by_side(part, x, y, outcome(part, "verdict_right"), column="design") for x, y in pairs]
-            compared = asdict(compare_pairs(_averaged(each), macro=condition == "overall"))
+            compared = compare_pairs(_averaged(each), macro=condition == "overall").columns()
             compared["only_a"] = sum(int((table["a"] > table["b"]).sum()) for table in each)
             compared["only_b"] = sum(int((table["a"] < table["b"]).sum()) for table in each)
             effects.append({"factor": factor, "a": a, "b": b, "n_pairs": len(pairs)} | compared)
@@ -360,9 +365,9 @@ def questions_needed(compared: Comparison, difference: float, *, family: int = 1
     """
     from scipy.special import stdtrit  # not above: every start of the command line would pay for it
 
-    n, quantile = compared.n_questions, NormalDist().inv_cdf
+    (_, low, high, n), quantile = compared.difference, NormalDist().inv_cdf
     t = float(stdtrit(n, 0.975))  # of n − 1 degrees of freedom, and 1 for the values that the interval adds
-    error = (compared.high - compared.low) / 2 / t * math.sqrt(n)
+    error = (high - low) / 2 / t * math.sqrt(n)
     return math.ceil(((quantile(1 - 0.05 / family / 2) + quantile(0.80)) * error / difference) ** 2)
 
 
@@ -392,7 +397,7 @@ def required_sample_size(
     compared = compare(records, a, b, condition=condition)
     needed = [questions_needed(compared, d, family=family) if compared.n else None for d in DIFFERENCES]
     table = pd.DataFrame({"difference": DIFFERENCES, "questions_needed": pd.array(needed, "Int64")})
-    return table.assign(family=family, n_questions=compared.n_questions)
+    return table.assign(family=family, n_questions=compared.difference.n)
 
 
 # Repeats. A seed chooses exemplars, orders and draws. The records of all repeats are one table with the column
@@ -401,7 +406,7 @@ def required_sample_size(
 
 
 def over_both(
-    pooled: ArrayLike, each: ArrayLike, *, bounds: tuple[float, float] = (-math.inf, math.inf)
+    pooled: Sequence[float], each: Iterable[Sequence[float]], *, bounds: tuple[float, float] = (-math.inf, math.inf)
 ) -> tuple[float, float, float, int]:
     """Extend an interval over questions by the variation over repeats.
 
@@ -414,10 +419,10 @@ def over_both(
 
     Parameters
     ----------
-    pooled : array-like
+    pooled : Estimate, or sequence of float
         A value and its interval over questions, of all K repeats together.
-    each : array-like
-        The same of each repeat, with shape (K, 3).
+    each : iterable of Estimate, or of sequences of float
+        The same of each repeat.
     bounds : tuple of float, float, default (-math.inf, math.inf)
         Smallest and largest possible value.
 
@@ -434,7 +439,8 @@ def over_both(
     """
     from scipy.special import stdtrit  # not above: every start of the command line would pay for it
 
-    all_of_them, known = np.asarray(pooled, float), np.asarray(each, float).reshape(-1, 3)
+    all_of_them = np.asarray(pooled[:3], float)
+    known = np.array([one[:3] for one in each], float).reshape(-1, 3)
     known = known[~np.isnan(known).any(axis=1)]
     k = len(known)
     if k < 2 or np.isnan(all_of_them).any():

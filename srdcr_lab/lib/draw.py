@@ -29,6 +29,7 @@ from matplotlib.path import Path as Shape
 from matplotlib.ticker import MaxNLocator
 
 from srdcr_lab.lib.groups import FEW
+from srdcr_lab.lib.statistics import ends_of
 from srdcr_lab.records import KnowledgeCategory
 from srdcr_lab.records.files import csv_text, whole_file, write_whole
 from srdcr_lab.records.names import CATEGORY_LABELS, CONDITION_LABELS, called, colours, markers
@@ -327,7 +328,7 @@ def lines(
         plot = _with_intervals(plot, rows, {"x": x, "y": y}, hue, NAVY, room=room, size=size, joined=True)
     else:
         look = {} if hue else {"color": NAVY}
-        low, high = _ends(table, y)
+        low, high = ends_of(table, y)
         if low in rows:
             plot = plot.add(so.Band(alpha=0.12, **look), ymin=low, ymax=high, legend=False)
         plot = plot.add(so.Path(linewidth=1.4, pointsize=4.5, **look), marker=hue or None)
@@ -359,7 +360,7 @@ def _with_intervals(
     take those of the plot otherwise.
     """
     axis, value = [*place.items()][-1]
-    low, high = _ends(table, value)
+    low, high = ends_of(table, value)
     few, beside, by = is_few(table), [_Close(room)] if room else [], hue or None
     for grey in (False, True) if few.any() else (False,):
         look = {"color": _FEW} if grey else {} if hue else {"color": colour}
@@ -793,11 +794,6 @@ def scale(palette: Mapping[str, Any]) -> so.Nominal:
         The scale.
     """
     return so.Nominal(dict(palette), order=list(palette))
-
-
-def _ends(table: pd.DataFrame, value: str) -> tuple[str, str]:
-    prefix = f"{value}_" if f"{value}_low" in table else ""
-    return f"{prefix}low", f"{prefix}high"
 
 
 _METADATA = {"png": {"Software": None}, "svg": {"Date": None}}  # no versions, no times: equal figures are equal files

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from srdcr_lab.lib.comparison import condition_rows
 from srdcr_lab.lib.definitions import ENDINGS
 from srdcr_lab.lib.groups import halves, is_standard
-from srdcr_lab.lib.statistics import contrast_interval, ratio_interval
+from srdcr_lab.lib.statistics import Estimate, contrast_interval, ratio_interval
 from srdcr_lab.lib.summary import CONDITIONS, summary
 from srdcr_lab.records import BadInput, Decision, Missing, Verdict
 
@@ -191,8 +191,6 @@ def decisions_by_condition(records: pd.DataFrame, tau: float, *, gate: bool = Tr
 
 # What answers are worth
 
-Ends: TypeAlias = tuple[float, float, float]  # a value, and its 95 % interval
-
 
 @dataclass(frozen=True)
 class FinalAnswers:
@@ -266,7 +264,9 @@ class FinalAnswers:
             raise BadInput(f"the cost of a wrong answer is a number of at least 0, got {cost}")
         return np.where(np.isnan(self.right), 0.0, np.where(self.right == 1, 1.0, -cost))
 
-    def mean(self, values: NDArray[np.float64], false_share: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Ends:
+    def mean(
+        self, values: NDArray[np.float64], false_share: float, bounds: tuple[float, float] = (0.0, 1.0)
+    ) -> Estimate:
         """Average a value per item at a share of false passages.
 
         Parameters
@@ -280,12 +280,12 @@ class FinalAnswers:
 
         Returns
         -------
-        Ends
-            The mean and the ends of its 95 % interval over questions.
+        Estimate
+            The mean with its 95 % interval, and the number of questions.
         """
         return contrast_interval(values, self.question, self.true, half_weights(false_share), bounds=bounds)
 
-    def utility(self, cost: float, false_share: float) -> Ends:
+    def utility(self, cost: float, false_share: float) -> Estimate:
         """Compute utility per item, (right − cost · wrong) / n, at a share of false passages.
 
         Parameters
@@ -297,14 +297,12 @@ class FinalAnswers:
 
         Returns
         -------
-        Ends
-            The utility and the ends of its 95 % interval; NaN if the passages needed were not run.
+        Estimate
+            The utility with its 95 % interval, and the number of questions; NaN if the passages needed were not run.
         """
-        ends = self.mean((self.worth(cost) + cost) / (1 + cost), false_share)
-        value, low, high = ((1 + cost) * end - cost for end in ends)
-        return value, low, high
+        return self.mean((self.worth(cost) + cost) / (1 + cost), false_share).scaled(1 + cost, -cost)
 
-    def coverage(self, false_share: float) -> Ends:
+    def coverage(self, false_share: float) -> Estimate:
         """Compute the share of items that are answered.
 
         Parameters
@@ -314,12 +312,12 @@ class FinalAnswers:
 
         Returns
         -------
-        Ends
-            The share and the ends of its 95 % interval.
+        Estimate
+            The share with its 95 % interval, and the number of questions.
         """
         return self.mean((~np.isnan(self.right)).astype(float), false_share)
 
-    def selective_accuracy(self, false_share: float) -> Ends:
+    def selective_accuracy(self, false_share: float) -> Estimate:
         """Compute the share of all given answers that are right.
 
         The overall row of a summary has the mean of the shares on true and on false passages instead.
@@ -331,15 +329,15 @@ class FinalAnswers:
 
         Returns
         -------
-        Ends
-            The share and the ends of its 95 % interval.
+        Estimate
+            The share with its 95 % interval, and the number of questions.
         """
         answered = (~np.isnan(self.right)).astype(float)
         return ratio_interval(np.nan_to_num(self.right), answered, self.question, self.true, half_weights(false_share))
 
     def with_ends(
         self, value: float, influence: NDArray[np.float64], false_share: float, coverage: float, least: float = 0.0
-    ) -> Ends:
+    ) -> Estimate:
         """Turn a value of `surest`, or a difference of two, into a value with its interval.
 
         Parameters
@@ -357,13 +355,14 @@ class FinalAnswers:
 
         Returns
         -------
-        Ends
-            The value and the ends of its 95 % interval over questions.
+        Estimate
+            The value with its 95 % interval, and the number of questions.
         """
         if math.isnan(value):
-            return math.nan, math.nan, math.nan
-        _, low, high = self.mean(value + coverage * influence, false_share, (least, 1.0))
-        return value, max(least, value + (low - value) / coverage), min(1.0, value + (high - value) / coverage)
+            return Estimate()
+        _, low, high, n = self.mean(value + coverage * influence, false_share, (least, 1.0))
+        low, high = (value + (end - value) / coverage for end in (low, high))
+        return Estimate(value, max(least, low), min(1.0, high), n)
 
     def surest(self, coverage: float, false_share: float) -> Surest:
         """Measure the answers with the highest belief, as many as cover a given share of the items.
@@ -429,8 +428,8 @@ class FinalAnswers:
         tuple of float, Surest, Surest
             The coverage, and both methods there. The coverage is an estimate too; its error is part of both influences.
         """
-        fewer = min((self, other), key=lambda each: each.coverage(false_share)[0])
-        coverage = fewer.coverage(false_share)[0]
+        fewer = min((self, other), key=lambda each: each.coverage(false_share).value)
+        coverage = fewer.coverage(false_share).value
         a, b = (each.surest(coverage, false_share) for each in (self, other))
         error = ~np.isnan(fewer.right) - coverage
         a, b = (each._replace(on_accuracy=each.on_accuracy + each.slope * error) for each in (a, b))

@@ -19,6 +19,7 @@ import pandas as pd
 
 from srdcr_lab.lib.groups import FEW
 from srdcr_lab.lib.page import Html, interval, number, p_value, render
+from srdcr_lab.lib.statistics import Estimate, ends_of
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.names import called_in
 from srdcr_lab.records.vocabulary import did_you_mean
@@ -140,7 +141,7 @@ def sentence(
     >>> sentence("knowing protects", 0.124, 0.05, 0.19, 480)
     'Supported: knowing protects (+0.12 [+0.05, +0.19], n = 480 questions).'
     """
-    row = {"value": estimate, "low": low, "high": high, "n": n} | ({} if p is None else {"p_holm": p})
+    row = Estimate(estimate, low, high, n)._asdict() | ({} if p is None else {"p_holm": p})
     return sentences(claim.replace("{", "{{").replace("}", "}}"), row, above=above, below=below, of=of)
 
 
@@ -240,8 +241,7 @@ def _judged(
     """The verdict on one row, and its numbers as text."""
     if column not in row:
         raise BadInput(f"the table has no column {column!r}{did_you_mean(column, row)}")
-    prefix = f"{column}_" if f"{column}_low" in row else ""
-    numbers: tuple[Any, ...] = (row.get(column), row.get(f"{prefix}low"), row.get(f"{prefix}high"))
+    numbers: list[Any] = [row.get(name) for name in (column, *ends_of(row, column))]
     value, low, high = (math.nan if _missing(each) else float(each) for each in numbers)
     limit = float(row[bound]) if isinstance(bound, str) else bound
     counts = [int(row[name]) for name in (n, "n_questions") if not _missing(row.get(name))]

@@ -1,18 +1,109 @@
-"""Shares, means and paired differences with their intervals and tests; questions are the independent units."""
+"""Shares, means and paired differences with their intervals and tests; questions are the independent units.
+
+A number travels with its interval and the count behind it, as an `Estimate`: tables, figures and sentences take all
+three from it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from srdcr_lab.lib.page import interval
+
 BLOCK = 2_000_000  # numbers held at a time, so that memory stays bounded
 TAIL = (1 - 0.95) / 2  # on either side of a 95 % interval
+
+
+class Estimate(NamedTuple):
+    """A number with its interval and the count behind it; NaN if there is none.
+
+    Attributes
+    ----------
+    value : float, default math.nan
+        The number.
+    low, high : float, default math.nan
+        Ends of its interval, 95 % unless another level was asked for.
+    n : int, default 0
+        The independent units behind it: questions, unless the function that returns it says otherwise.
+
+    Examples
+    --------
+    >>> print(Estimate(0.25, 0.125, 0.5, 40))
+    0.25 [0.12, 0.50]
+    >>> Estimate(0.25, 0.125, 0.5, 40).columns("risk")
+    {'risk': 0.25, 'risk_low': 0.125, 'risk_high': 0.5}
+    """
+
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n: int = 0
+
+    def __str__(self) -> str:
+        return interval(*self[:3])
+
+    def columns(self, name: str, *, alone: bool = False) -> dict[str, float]:
+        """Name the number and its interval as columns.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+        alone : bool, default False
+            No other number of the table has an interval, so the ends are named `low` and `high`.
+
+        Returns
+        -------
+        dict of str to float
+            The columns NAME, NAME_low and NAME_high.
+        """
+        prefix = "" if alone else f"{name}_"
+        return {name: self.value, f"{prefix}low": self.low, f"{prefix}high": self.high}
+
+    def scaled(self, factor: float, plus: float = 0.0) -> Estimate:
+        """Compute factor · value + plus, with its interval.
+
+        Parameters
+        ----------
+        factor : float
+            The factor; a negative one exchanges the ends.
+        plus : float, default 0.0
+            What is added.
+
+        Returns
+        -------
+        Estimate
+            The new number, from the same count.
+        """
+        value, *ends = (factor * each + plus for each in self[:3])
+        low, high = ends if factor > 0 else reversed(ends)
+        return Estimate(value, low, high, self.n)
+
+
+def ends_of(names: Container[Any], value: str) -> tuple[str, str]:
+    """Name the columns that hold the interval of a value.
+
+    Parameters
+    ----------
+    names : container of str
+        The columns of a table, or a row of it.
+    value : str
+        Column of the value.
+
+    Returns
+    -------
+    tuple of str, str
+        VALUE_low and VALUE_high if the table has them, otherwise `low` and `high`.
+    """
+    prefix = f"{value}_" if f"{value}_low" in names else ""
+    return f"{prefix}low", f"{prefix}high"
 
 
 def jeffreys_interval(successes: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -48,7 +139,7 @@ def jeffreys_interval(successes: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.fl
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
-def jeffreys_share(successes: float, n: int) -> tuple[float, float, float]:
+def jeffreys_share(successes: float, n: int) -> Estimate:
     """Compute a share with its `jeffreys_interval`.
 
     Parameters
@@ -60,11 +151,11 @@ def jeffreys_share(successes: float, n: int) -> tuple[float, float, float]:
 
     Returns
     -------
-    tuple of float, float, float
-        The share and its two ends; NaN for n = 0.
+    Estimate
+        The share of the trials; NaN for n = 0.
     """
     low, high = jeffreys_interval(successes, n)
-    return successes / n if n else math.nan, float(low), float(high)
+    return Estimate(successes / n if n else math.nan, float(low), float(high), n)
 
 
 def macro_mean(values: ArrayLike, strata: ArrayLike | None = None) -> float:
@@ -86,8 +177,10 @@ def macro_mean(values: ArrayLike, strata: ArrayLike | None = None) -> float:
     return float(series.mean() if strata is None else series.groupby(np.asarray(strata)).mean().mean())
 
 
-def clustered_interval(values: ArrayLike, clusters: ArrayLike, strata: ArrayLike | None = None) -> tuple[float, float]:
-    """Compute the 95 % interval of the `macro_mean` of values within 0 and 1 whose clusters are the independent units.
+def clustered_interval(
+    values: ArrayLike, clusters: ArrayLike, strata: ArrayLike | None = None, *, ends: bool = True
+) -> Estimate:
+    """Compute the `macro_mean` of values within 0 and 1 whose clusters are the independent units, with its interval.
 
     The interval is Jeffreys over the clusters if each cluster has one value, 0 or 1, throughout, and all clusters and
     strata have equally many values. Otherwise it is that of `contrast_interval`, within 0 and 1.
@@ -100,24 +193,29 @@ def clustered_interval(values: ArrayLike, clusters: ArrayLike, strata: ArrayLike
         Question of each value.
     strata : array-like, optional
         Stratum of each value; None for one stratum.
+    ends : bool, default True
+        Compute the ends of the 95 % interval.
 
     Returns
     -------
-    tuple of float, float
-        The two ends; NaN without values.
+    Estimate
+        The mean and the number of clusters; NaN without values.
     """
     scored = np.asarray(values, float)
-    if scored.size == 0:
-        return math.nan, math.nan
+    mean = Estimate(macro_mean(scored, strata), n=len(pd.unique(np.asarray(clusters))))
+    if scored.size == 0 or not ends:
+        return mean
     sums, sizes = _by_cluster(scored, clusters, strata)
     outcomes = sums.sum(axis=1) / sizes.sum(axis=1)
     if len(np.unique(sizes)) == 1 and np.isin(outcomes, (0.0, 1.0)).all():
-        return jeffreys_share(outcomes.sum(), len(outcomes))[1:]
-    return contrast_of_sums(sums, sizes, np.full(sizes.shape[1], 1 / sizes.shape[1]), (0.0, 1.0), 0.95)[1:]
+        found = jeffreys_share(outcomes.sum(), len(outcomes))
+    else:
+        found = contrast_of_sums(sums, sizes, np.full(sizes.shape[1], 1 / sizes.shape[1]), (0.0, 1.0), 0.95)
+    return found._replace(value=mean.value)
 
 
-def mean_interval(values: ArrayLike, clusters: ArrayLike) -> tuple[float, float]:
-    """Compute the 95 % t interval of a mean over clusters.
+def mean_interval(values: ArrayLike, clusters: ArrayLike) -> Estimate:
+    """Compute a mean over clusters with its 95 % t interval.
 
     Parameters
     ----------
@@ -128,18 +226,20 @@ def mean_interval(values: ArrayLike, clusters: ArrayLike) -> tuple[float, float]
 
     Returns
     -------
-    tuple of float, float
-        The two ends; NaN for fewer than two clusters.
+    Estimate
+        The mean and the number of clusters; fewer than two give no interval.
     """
-    if len(set(np.asarray(clusters))) < 2:
-        return math.nan, math.nan
-    return contrast_of_sums(*_by_cluster(np.asarray(values, float), clusters), np.ones(1), None, 0.95)[1:]
+    mean = Estimate(macro_mean(values), n=len(pd.unique(np.asarray(clusters))))
+    if mean.n < 2:
+        return mean
+    found = contrast_of_sums(*_by_cluster(np.asarray(values, float), clusters), np.ones(1), None, 0.95)
+    return found._replace(value=mean.value)
 
 
 def contrast_interval(
     values: ArrayLike, clusters: ArrayLike, strata: ArrayLike, weights: Mapping[Any, float], *,
     bounds: tuple[float, float] = (-1.0, 1.0), level: float = 0.95, groups: ArrayLike | None = None,
-) -> tuple[float, float, float]:  # fmt: skip
+) -> Estimate:  # fmt: skip
     """Compute a weighted sum of stratum means with its interval: a difference, or a difference of differences.
 
     This is a t interval over clusters. The strata of one cluster are taken together, so they may be correlated in
@@ -167,8 +267,8 @@ def contrast_interval(
 
     Returns
     -------
-    tuple of float, float, float
-        The contrast and its two ends; NaN if a stratum of the weights is empty.
+    Estimate
+        The contrast, and the number of clusters in the strata of the weights; NaN if one of these strata is empty.
 
     References
     ----------
@@ -176,10 +276,10 @@ def contrast_interval(
     differences. Groups: Cochran 1977, section 5.4, and Satterthwaite 1946.
     """
     labels = np.asarray(strata)
-    if not set(weights) <= set(labels):
-        return math.nan, math.nan, math.nan
     keep = np.isin(labels, list(weights))
     cluster = np.asarray(clusters)[keep]
+    if not set(weights) <= set(labels):
+        return Estimate(n=len(pd.unique(cluster)))
     sums, sizes = _by_cluster(np.asarray(values, float)[keep], cluster, labels[keep])
     factors = np.array([weights[name] for name in pd.unique(labels[keep])])
     first = ~pd.Series(cluster).duplicated().to_numpy()
@@ -190,7 +290,7 @@ def contrast_interval(
 def ratio_interval(
     part: NDArray[np.float64], whole: NDArray[np.float64], clusters: ArrayLike, strata: ArrayLike,
     weights: Mapping[Any, float],
-) -> tuple[float, float, float]:  # fmt: skip
+) -> Estimate:  # fmt: skip
     """Compute the ratio of two weighted sums of stratum means with its 95 % interval.
 
     The ratio r is linearised: its interval is the `contrast_interval` of part − r · whole, divided by the mean of
@@ -211,21 +311,21 @@ def ratio_interval(
 
     Returns
     -------
-    tuple of float, float, float
-        The ratio and its two ends; NaN if `whole` is 0.
+    Estimate
+        The ratio and the number of clusters; NaN if `whole` is 0.
     """
-    value, mean = (contrast_interval(side, clusters, strata, weights, bounds=(0, 1))[0] for side in (part, whole))
+    value, mean = (contrast_interval(side, clusters, strata, weights, bounds=(0, 1)).value for side in (part, whole))
     if not mean > 0:
-        return math.nan, math.nan, math.nan
+        return Estimate()
     ratio = value / mean
-    _, low, high = contrast_interval(part - ratio * whole + ratio, clusters, strata, weights, bounds=(0, 1))
-    return ratio, max(0.0, ratio + (low - ratio) / mean), min(1.0, ratio + (high - ratio) / mean)
+    _, low, high, n = contrast_interval(part - ratio * whole + ratio, clusters, strata, weights, bounds=(0, 1))
+    return Estimate(ratio, max(0.0, ratio + (low - ratio) / mean), min(1.0, ratio + (high - ratio) / mean), n)
 
 
 def contrast_of_sums(
     sums: NDArray[np.float64], sizes: NDArray[np.float64], factors: NDArray[np.float64],
     bounds: tuple[float, float] | None, level: float, group: NDArray[np.intp] | None = None,
-) -> tuple[float, float, float]:  # fmt: skip
+) -> Estimate:  # fmt: skip
     """Compute a contrast from the sums and sizes of clusters by stratum.
 
     Parameters
@@ -245,8 +345,8 @@ def contrast_of_sums(
 
     Returns
     -------
-    tuple of float, float, float
-        The contrast and its two ends.
+    Estimate
+        The contrast and the number of clusters.
     """
     from scipy.special import stdtrit
 
@@ -270,10 +370,10 @@ def contrast_of_sums(
     half = float(stdtrit(freedom, (1 + level) / 2) * math.sqrt(variance))
     centre = float(means @ factors)
     if bounds is None:
-        return value, centre - half, centre + half
+        return Estimate(value, centre - half, centre + half, n_clusters)
     edges = np.outer(ends, factors)  # a contrast stays within what the bounds of its values allow
     least, most = float(edges.min(axis=0).sum()), float(edges.max(axis=0).sum())
-    return value, max(least, min(value, centre - half)), min(most, max(value, centre + half))
+    return Estimate(value, max(least, min(value, centre - half)), min(most, max(value, centre + half)), n_clusters)
 
 
 def _by_cluster(
@@ -287,28 +387,6 @@ def _by_cluster(
     np.add.at(sums, (cluster, stratum), values)
     np.add.at(sizes, (cluster, stratum), 1)
     return sums, sizes
-
-
-def with_interval(name: str, value: float, low: float, high: float) -> dict[str, float]:
-    """Name a value and its interval as columns.
-
-    Parameters
-    ----------
-    name : str
-        Name of the column.
-    value : float
-        The value.
-    low : float
-        Lower end.
-    high : float
-        Upper end.
-
-    Returns
-    -------
-    dict of str to float
-        The columns NAME, NAME_low and NAME_high.
-    """
-    return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def shares(
@@ -360,7 +438,7 @@ def shares(
     ends = np.full((len(grid), 2), np.nan)
     for i in np.flatnonzero(n) if intervals else ():
         here = known & (cell == i)
-        ends[i] = clustered_interval(hit[here], question[here])
+        ends[i] = clustered_interval(hit[here], question[here])[1:3]
     table = grid.assign(n=n, n_questions=n_questions, n_missing=n_missing, share=share, low=ends[:, 0], high=ends[:, 1])
     marked = {f"n_{name}": frame[name].to_numpy(float)[inside] for name in counts}
     return table.assign(**{name: np.bincount(cell, mark, len(grid)).astype(int) for name, mark in marked.items()})
@@ -373,7 +451,7 @@ _MOST_TERMS = 20_000_000  # of an exact distribution of sums, so that a test tak
 
 def paired_interval(
     differences: ArrayLike, clusters: ArrayLike, strata: ArrayLike, weights: Mapping[Any, float], *, level: float = 0.95
-) -> tuple[float, float, float]:
+) -> Estimate:
     """Compute the interval of paired differences so that it agrees with the sign-flip test.
 
     This is the `contrast_interval`; where all weights are equal, it is extended to contain 0 unless `sign_flip_test`
@@ -394,16 +472,16 @@ def paired_interval(
 
     Returns
     -------
-    tuple of float, float, float
-        The mean difference and the two ends.
+    Estimate
+        The mean difference and the number of clusters.
     """
-    value, low, high = contrast_interval(differences, clusters, strata, weights, level=level)
-    if (low > 0 or high < 0) and len(set(weights.values())) == 1:
+    found = contrast_interval(differences, clusters, strata, weights, level=level)
+    if (found.low > 0 or found.high < 0) and len(set(weights.values())) == 1:
         rows = pd.DataFrame({"d": np.asarray(differences, float), "cluster": clusters, "stratum": strata})
         rows = rows[rows["stratum"].isin(weights)]  # a contrast may be of some of the strata
         if sign_flip_test(rows["d"], rows["cluster"], rows["stratum"]) > 1 - level:
-            return value, min(low, 0.0), max(high, 0.0)
-    return value, low, high
+            return found._replace(low=min(found.low, 0.0), high=max(found.high, 0.0))
+    return found
 
 
 def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, strata: ArrayLike | None = None) -> float:
@@ -504,7 +582,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
-def rank_correlation(x: ArrayLike, y: ArrayLike) -> tuple[float, float, float, int]:
+def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate:
     """Compute Spearman's ρ, with ties at their mean rank, and its interval on the scale of Fisher's z.
 
     Parameters
@@ -516,10 +594,10 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> tuple[float, float, float, i
 
     Returns
     -------
-    tuple of float, float, float and int
-        The correlation, in [−1, 1], the ends of its 95 % interval, and the number of pairs; NaN if one side does not
-        vary. The interval is Student's t with n − 2 degrees of freedom, NaN for fewer than four pairs. For equal orders
-        it is that of half a step less than 1, a step being the change when two neighbours change places.
+    Estimate
+        The correlation, in [−1, 1], and the number of pairs; NaN if one side does not vary. The interval is Student's t
+        with n − 2 degrees of freedom, NaN for fewer than four pairs. For equal orders it is that of half a step less
+        than 1, a step being the change when two neighbours change places.
 
     References
     ----------
@@ -531,11 +609,11 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> tuple[float, float, float, i
     n = len(both)
     value = float(both["x"].corr(both["y"]))
     if n < 4 or math.isnan(value):
-        return value, math.nan, math.nan, n
+        return Estimate(value, n=n)
     most = 1 - 6 / (n**3 - n)
     half = float(stdtrit(n - 2, 1 - TAIL)) * math.sqrt((1 + value**2 / 2) / (n - 3))
     low, high = np.tanh(np.arctanh(np.clip(value, -most, most)) + np.array([-half, half]))
-    return value, float(min(low, value)), float(max(high, value)), n
+    return Estimate(value, float(min(low, value)), float(max(high, value)), n)
 
 
 def share_with(table: pd.DataFrame, column: str, *values: Any) -> pd.DataFrame:

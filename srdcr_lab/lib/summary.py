@@ -24,14 +24,13 @@ from srdcr_lab.lib.groups import (
     stratum_order,
 )
 from srdcr_lab.lib.page import Html, Td, html_table
-from srdcr_lab.lib.statistics import clustered_interval, macro_mean, mean_interval, with_interval
+from srdcr_lab.lib.statistics import Estimate, clustered_interval, macro_mean, mean_interval
 from srdcr_lab.records import PROVIDERS_DEFAULT, BadInput, Missing
 from srdcr_lab.records.files import csv_text, write_whole
 from srdcr_lab.records.names import METHOD_LABELS
 
 CONDITIONS = ("standard", "perturbed", "overall")
 MACRO, MICRO, CALIBRATED = "macro", "micro", "calibrated_token_probability"
-NO_INTERVAL = (math.nan, math.nan)
 SPENT = ("calls_alone", "prompt_tokens", "completion_tokens")  # by a method alone, whatever others share
 _READ = "run model method design level question_id correct missing verdict decoding".split()  # of some sixty columns
 
@@ -64,9 +63,9 @@ def accuracy(
     measured: dict[str, float] = {**counts, "coverage": macro_mean(answered, strata)}
     for name, here in (("accuracy", slice(None)), ("selective_accuracy", answered)):
         parts = None if strata is None else strata[here]
-        ends = clustered_interval(right[here], clusters[here], parts) if intervals else NO_INTERVAL
+        found = clustered_interval(right[here], clusters[here], parts, ends=intervals)
         every = strata is None or strata[here].nunique() == strata.nunique()  # no mean where a stratum has no answer
-        measured |= with_interval(name, *((macro_mean(right[here], parts), *ends) if every else (math.nan,) * 3))
+        measured |= (found if every else Estimate()).columns(name)
     return measured | {"risk": 1 - measured["selective_accuracy"]}
 
 
@@ -114,8 +113,8 @@ def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dic
     for rate, (verdict, true) in RATES.items():
         own = ruled[is_standard(ruled) == true]
         right = own["verdict"] == verdict
-        ends = clustered_interval(right, own["question_id"]) if intervals else NO_INTERVAL
-        measured |= {**with_interval(rate, right.mean(), *ends), f"{rate}_n": len(own)}
+        found = clustered_interval(right, own["question_id"], ends=intervals)
+        measured |= found.columns(rate) | {f"{rate}_n": len(own)}
     return measured
 
 
@@ -138,8 +137,8 @@ def costs(records: pd.DataFrame) -> pd.DataFrame:
         calls, prompts, replies = (part[name].astype("Float64").astype(float) for name in SPENT)
         tokens = prompts + replies
         known = tokens.notna()
-        ends = mean_interval(tokens[known], part["question_id"][known])
-        yield {"n": len(part), "calls": calls.mean()} | with_interval("tokens", tokens.mean(), *ends)
+        taken = mean_interval(tokens[known], part["question_id"][known])
+        yield {"n": len(part), "calls": calls.mean()} | taken.columns("tokens")
 
     return by_group(records, means)
 
@@ -279,7 +278,7 @@ def table_1(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
     return _paper_table(TITLE_1, measured, conditions_of(records))
 
 
-def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
+def table_2(records: pd.DataFrame) -> PaperTable:
     """Compute Table 2: methods by offset of the false passages (other kinds by level), with macro and micro mean.
 
     A column in which no method has ten items is left out where the table is shown; `cells` and the CSV hold it.
@@ -288,15 +287,13 @@ def table_2(records: pd.DataFrame, *, intervals: bool = False) -> PaperTable:
     ----------
     records : DataFrame
         One row per item × method, as `Results.records`.
-    intervals : bool, default False
-        Show intervals.
 
     Returns
     -------
     PaperTable
         The table.
     """
-    measured = accuracy_by_stratum(records, intervals=intervals).rename(columns={"stratum": "column"})
+    measured = accuracy_by_stratum(records, intervals=False).rename(columns={"stratum": "column"})
     most = measured.groupby("column", sort=False)["n"].max()
     shown = [column for column, n in most.items() if n >= FEW or column in (MACRO, MICRO)]
     title = TITLE_2 if set(shown) - {MACRO, MICRO} else TITLE_2.replace(", by offset", "")

@@ -99,12 +99,12 @@ def test_without_a_greedy_answer_draws_agree_with_most_frequent_one(said: list[s
     assert on.agreement_matrix(pd.DataFrame(draws[::-1]), {"q": item()}).loc["q"].tolist() == agrees
 
 
-@pytest.mark.parametrize("agreeing", [0, 4, 5, 6])
+@pytest.mark.parametrize("agreeing", [0, 5, 6, 7])
 def test_fewer_draws_by_enumeration(agreeing: int) -> None:
-    draws = np.arange(6) < agreeing
-    found = on.consistency_by_draws([draws], tau=0.8, sizes=(1, 3, 6)).set_index("size")
-    for size in (1, 3, 6):
-        shares = [draws[list(subset)].mean() for subset in combinations(range(6), size)]
+    draws = np.arange(7) < agreeing
+    found = on.consistency_by_draws([draws], tau=0.8).set_index("size")
+    for size in (2, 4, 6):
+        shares = [draws[list(subset)].mean() for subset in combinations(range(7), size)]
         flipped = np.mean([(share >= 0.8) != (draws.mean() >= 0.8) for share in shares])
         assert found.loc[size, "flipped"] == pytest.approx(flipped)
         assert found.loc[size, "difference"] == pytest.approx(np.mean(np.abs(np.array(shares) - draws.mean())))
@@ -112,12 +112,12 @@ def test_fewer_draws_by_enumeration(agreeing: int) -> None:
 
 def test_fifteen_of_sixteen() -> None:
     """What τ = 0.90 means for 16 draws, and for 8: all of them."""
-    found = on.consistency_by_draws(np.ones((3, 16)), sizes=(8, 16))
+    found = on.consistency_by_draws(np.ones((3, 16))).set_index("size").loc[[8, 16]]
     assert found["least_agreeing"].tolist() == [8, 15]
     assert found["flipped"].tolist() == pytest.approx([0, 0])
-    assert on.consistency_by_draws(np.ones((3, 16)), tau=1.01, sizes=(8,))["least_agreeing"].tolist() == [9]
+    assert on.consistency_by_draws(np.ones((3, 16)), tau=1.01).set_index("size").loc[8, "least_agreeing"] == 9
     with np.errstate(all="raise"):
-        assert on.consistency_by_draws(np.ones((0, 0)), sizes=(8,))["n"].tolist() == [0]
+        assert set(on.consistency_by_draws(np.ones((0, 0)))["n"]) == {0}
 
 
 def drawn(seed: int = 0, n: int = 300) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ from srdcr_lab import claims as on
 from srdcr_lab.claims import CLAIMS, Claim, Denominator, Evidence, check_claims, claims_table
 from srdcr_lab.lib.comparison import compare
 from srdcr_lab.lib.sentences import Relation, Standing
+from srdcr_lab.lib.statistics import Estimate
 from tests.chapters.test_preference import row
 from tests.simulated import frame, simulated
 
@@ -21,9 +22,9 @@ def checklist() -> pd.DataFrame:
 
 def test_a_claim_is_supported_where_its_whole_interval_is() -> None:
     claim = Claim("x", "", "", "", Evidence, (), Relation.ABOVE, 0.7)
-    assert claim.standing(Evidence(low=0.71, high=0.9, n=10, n_questions=10)) is Standing.SUPPORTED
-    assert claim.standing(Evidence(low=0.6, high=0.9, n=10, n_questions=10)) is Standing.INCONCLUSIVE
-    assert claim.standing(Evidence(low=0.71, high=0.9, n=9, n_questions=9)) is Standing.TOO_FEW
+    assert claim.standing(Evidence(estimate=Estimate(0.8, 0.71, 0.9, 10), n=10)) is Standing.SUPPORTED
+    assert claim.standing(Evidence(estimate=Estimate(0.8, 0.6, 0.9, 10), n=10)) is Standing.INCONCLUSIVE
+    assert claim.standing(Evidence(estimate=Estimate(0.8, 0.71, 0.9, 9), n=9)) is Standing.TOO_FEW
 
 
 def test_every_claim_has_a_number_where_everything_was_run(checklist: pd.DataFrame) -> None:
@@ -68,7 +69,7 @@ def answered(question: str, offset: float, method: str, right: bool | None) -> d
 
 def test_gap_by_hand() -> None:
     rows = [answered(q, 0, "few_shot", True) for q in "abcd"] + [answered(q, 20, "few_shot", q == "a") for q in "abcd"]
-    assert on.gap(frame(*rows), "few_shot").value == pytest.approx(1 - 1 / 4)
+    assert on.gap(frame(*rows), "few_shot").estimate.value == pytest.approx(1 - 1 / 4)
 
 
 def test_a_contrast_of_levels_by_hand() -> None:
@@ -77,7 +78,7 @@ def test_a_contrast_of_levels_by_hand() -> None:
     rows = [answered(q, 20, m, m == "b") for q in "pq" for m in "ab"]
     rows += [answered(q, 200, m, q == "r") | blatant for q in "rs" for m in "ab"]
     found = on.accuracy_difference(frame(*rows), "a", "b", "subtle-blatant")
-    assert found.value == pytest.approx(-1)
+    assert found.estimate.value == pytest.approx(-1)
 
 
 def test_prior_bias_contrast_by_hand() -> None:
@@ -85,7 +86,7 @@ def test_prior_bias_contrast_by_hand() -> None:
     rows = [row(q, 0, "1890", "1890" if q in kept else "1900", method=m)
             for m, kept in (("a", "w"), ("b", "wx")) for q in "wxyz"]  # fmt: skip
     found = on.bias_contrast(frame(*rows), "a", "b", 0.5)
-    assert (found.value, found.n) == (pytest.approx(0), 4)
+    assert (found.estimate.value, found.n) == (pytest.approx(0), 4)
 
 
 def test_prior_preference_change_by_hand() -> None:
@@ -96,7 +97,7 @@ def test_prior_preference_change_by_hand() -> None:
     }
     rows = [row(q, 20, "1890", final, method=m) for m, given in answers.items() for q, final in given.items()]
     found = on.prior_preference_change(frame(*rows), "a", "b")
-    assert (found.value, found.n) == (pytest.approx(-1 / 3), 3)
+    assert (found.estimate.value, found.n) == (pytest.approx(-1 / 3), 3)
 
 
 def test_highly_known_counts_questions_once_and_by_confidence() -> None:
@@ -104,7 +105,7 @@ def test_highly_known_counts_questions_once_and_by_confidence() -> None:
             for q, c, k in (("a", 0.95, "HIGHLY_KNOWN"), ("b", 0.92, "UNKNOWN"), ("c", 0.5, "UNKNOWN"))
             for offset in (0, 20)]  # fmt: skip
     above, below = on.share_highly_known(frame(*rows), 0.9), on.share_highly_known(frame(*rows), 0, 0.7)
-    assert (above.value, above.n, below.value, below.n) == (0.5, 2, 0.0, 1)
+    assert (above.estimate.value, above.n, below.estimate.value, below.n) == (0.5, 2, 0.0, 1)
 
 
 def test_the_least_over_the_offsets_needs_every_offset() -> None:
@@ -113,8 +114,8 @@ def test_the_least_over_the_offsets_needs_every_offset() -> None:
             for m in ("sr_dcr", "few_shot")]  # fmt: skip
     rows += [answered(f"{q}300", 300, "few_shot", True) for q in range(20)]  # where SR-DCR was not run
     found = on.least_over_strata(frame(*rows), "sr_dcr")
-    assert found.value == -1
-    assert found.high < 0
+    assert found.estimate.value == -1
+    assert found.estimate.high < 0
 
 
 def test_each_denominator_by_hand() -> None:
@@ -123,8 +124,10 @@ def test_each_denominator_by_hand() -> None:
     rows = [answered(q, 20, "a", True if q in "pqrs" else None) for q in "pqrstuvw"]
     rows += [answered(q, 20, "b", q not in "pq") for q in "pqrstuvw"]
     table = frame(*rows)
-    assert on.accuracy_difference(table, "a", "b", "perturbed").value == pytest.approx(-0.25)
-    assert on.accuracy_difference(table, "a", "b", "perturbed", Denominator.ANSWERED).value == pytest.approx(0.25)
+    assert on.accuracy_difference(table, "a", "b", "perturbed").estimate.value == pytest.approx(-0.25)
+    assert on.accuracy_difference(table, "a", "b", "perturbed", Denominator.ANSWERED).estimate.value == pytest.approx(
+        0.25
+    )
 
 
 def test_the_worse_half_by_hand() -> None:
@@ -132,9 +135,9 @@ def test_the_worse_half_by_hand() -> None:
     share = {("a", 0): "pqr", ("a", 20): "pq", ("b", 0): "pqrs", ("b", 20): "p"}
     rows = [answered(q, offset, m, q in right) for (m, offset), right in share.items() for q in "pqrs"]
     rows += [answered(q, offset, "c", None) for offset in (0, 20) for q in "pqrs"]
-    assert (found := on.worse_half(frame(*rows), "a", "b")).value == pytest.approx(0.25)
+    assert (found := on.worse_half(frame(*rows), "a", "b")).estimate.value == pytest.approx(0.25)
     assert found.n == 8
-    assert on.worse_half(frame(*rows), "c", "b").value == pytest.approx(-0.25)
+    assert on.worse_half(frame(*rows), "c", "b").estimate.value == pytest.approx(-0.25)
 
 
 def test_ahead_of_every_other_method_needs_all_of_them_and_behind_one_is_enough() -> None:
@@ -146,9 +149,9 @@ def test_ahead_of_every_other_method_needs_all_of_them_and_behind_one_is_enough(
     table = frame(*rows)
     found = on.best_of_others(table, "sr_dcr")
     leads = [on.accuracy_difference(table, "sr_dcr", other, "perturbed") for other in ("few_shot", "rci")]
-    assert found.value == min(lead.value for lead in leads)
-    assert found.low == min(lead.low for lead in leads)
-    assert found.high > min(lead.high for lead in leads)
+    assert found.estimate.value == min(lead.estimate.value for lead in leads)
+    assert found.estimate.low == min(lead.estimate.low for lead in leads)
+    assert found.estimate.high > min(lead.estimate.high for lead in leads)
     assert "RCI (n = " in found.note
 
 
@@ -157,15 +160,15 @@ def test_a_claim_does_not_hold_against_the_exact_test() -> None:
     rows = [answered(f"q{i}", 20, m, m == "a" or i >= 5) for i in range(30) for m in "ab"]
     found, other = on.accuracy_difference(frame(*rows), "a", "b", "perturbed"), compare(frame(*rows), "a", "b")
     assert other.p_value == pytest.approx(0.0625)
-    assert found.low == other.low == 0
+    assert found.estimate.low == other.difference.low == 0
     rows += [answered(f"r{i}", 20, m, m == "a") for i in range(2) for m in "ab"]
-    assert on.accuracy_difference(frame(*rows), "a", "b", "perturbed").low > 0
+    assert on.accuracy_difference(frame(*rows), "a", "b", "perturbed").estimate.low > 0
 
 
 def test_more_calls_by_hand() -> None:
     rows = frame(*(row(q, 0, "1", "1", method=m, calls_alone=c) for q in "ab" for m, c in (("a", 21), ("b", 20))))
     found = on.more_calls(rows, "a", "b")
-    assert (found.value, found.low, found.high) == (1, 1, 1)
+    assert found.estimate == (1, 1, 1, 2)
 
 
 def test_the_checklist_as_html_is_escaped(checklist: pd.DataFrame) -> None:

@@ -55,10 +55,10 @@ def test_a_lookup_at_any_tau(tau: float) -> None:
     found = precision_steps(confidence, target).at(tau)
     above = confidence >= tau
     assert (found.n_above, found.n_target) == (above.sum(), target[above].sum())
-    assert found.coverage == above.mean()
+    assert found.coverage.value == above.mean()
     expected = target[above].mean() if above.any() else math.nan
-    assert found.precision == pytest.approx(expected, nan_ok=True)
-    assert found.risk[0] == pytest.approx(1 - expected, nan_ok=True)
+    assert found.precision.value == pytest.approx(expected, nan_ok=True)
+    assert found.risk.value == pytest.approx(1 - expected, nan_ok=True)
 
 
 @pytest.mark.parametrize(("precision", "width"), [(0.9, 0.1), (0.5, 0.2), (1.0, 0.05)])

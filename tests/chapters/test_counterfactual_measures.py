@@ -164,14 +164,14 @@ def test_macro_f1_by_hand_of_nothing_and_of_no_error() -> None:
     gold = pd.Series(["true", "true", "true", "false", "false", "false"])
     final = pd.Series(["true", "true", None, "true", "false", None], dtype=object)
     found = on.macro_f1(gold, final, pd.Series(range(6)))
-    assert found["macro_f1"] == pytest.approx((4 / 6 + 2 / 4) / 2)
-    assert found["macro_f1_low"] < found["macro_f1"] < found["macro_f1_high"]
+    assert found.value == pytest.approx((4 / 6 + 2 / 4) / 2)
+    assert found.low < found.value < found.high
     nothing = pd.Series([], dtype=object)
-    assert math.isnan(on.macro_f1(nothing, nothing, nothing)["macro_f1"])
+    assert math.isnan(on.macro_f1(nothing, nothing, nothing).value)
     same = pd.Series(["true", "false"])
     found = on.macro_f1(same, same, pd.Series([0, 1]))
-    assert found["macro_f1"] == 1
-    assert found["macro_f1_low"] < 1
+    assert found.value == 1
+    assert found.low < 1
 
 
 def test_table_1_has_macro_f1_for_claims_alone() -> None:

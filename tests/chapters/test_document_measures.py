@@ -114,4 +114,4 @@ def test_what_challenged_proponents_did() -> None:
     empty = {"held": None, "held_right": None}  # which is not wrong
     more = pd.concat([*[found] * 6, found.assign(**empty)], ignore_index=True)
     more["question_id"] = [f"q{i // 2}" for i in range(14)]
-    assert concession_gap(more)["difference"] == 1
+    assert concession_gap(more).value == 1

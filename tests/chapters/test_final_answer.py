@@ -147,7 +147,7 @@ def test_risk_and_its_area_by_a_sum_over_thin_slices(share: float, ties: int) ->
         here = given & (belief == value)
         edges.append(edges[-1] + weight[here].sum())
         missed.append(missed[-1] + weight[here & (right == 0)].sum())
-    for coverage in (0.2, 0.5, answers.coverage(share)[0]):
+    for coverage in (0.2, 0.5, answers.coverage(share).value):
         slices = (np.arange(40_000) + 0.5) * coverage / 40_000
         risks = np.interp(slices, edges, missed) / slices
         found = answers.surest(coverage, share)

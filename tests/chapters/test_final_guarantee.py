@@ -91,7 +91,7 @@ def test_a_graded_verdict_may_attain_what_the_word_does_not() -> None:
     found = guaranteed_rule(rows)
     assert found.rule == Rule(0.9, Decision.USE_PRIOR, Decision.ABSTAIN, 0.1)
     assert str(found.rule).startswith("τ = 0.9, κ = 0.1, ")
-    assert found.risk[0] == 0
+    assert found.risk.value == 0
     assert guaranteed_rule(debated(80)).rule is None
 
 
@@ -114,8 +114,8 @@ def test_of_the_rules_that_pass_the_one_that_answers_most_is_taken() -> None:
     """The judge catches every lie, and memory is right: all is answered from τ = 0.95 down. The sequence that begins at
     0.97 fails there, as half is answered."""
     found = guaranteed_rule(debated(60, believes=0.0), alpha=0.1, delta=0.1)
-    assert (found.coverage[0], found.risk[0]) == (1.0, 0.0)
-    assert 0 < found.risk[2] < 0.1
+    assert (found.coverage.value, found.risk.value) == (1.0, 0.0)
+    assert 0 < found.risk.high < 0.1
     assert found.rule == PAPER
     assert "120 of 120 items answered, 0 wrong" in found.sentence
     assert "at most 0.1 of the answers given" in found.sentence

@@ -109,7 +109,7 @@ def test_the_report_counts_the_false_passages_that_were_believed() -> None:
 
 
 @pytest.mark.parametrize(("options", "promise"), [
-    ({"alpha": 0.4, "false_share": 0.1}, "; with probability ≥ 0.9 over draws"),
+    ({"alpha": 0.5}, "; with probability ≥ 0.9 over draws"),
     ({"alpha": 0.01}, "No guarantee: no rule is shown to keep the risk at or below 0.01"),
     ({"records": RECORDS[RECORDS["level"] == "standard"]}, "No guarantee: too few questions: none has true and"),
 ])  # fmt: skip

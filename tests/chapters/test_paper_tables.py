@@ -152,6 +152,6 @@ def test_a_judge_without_a_debate_is_a_row_of_the_main_table() -> None:
     alone = run.records.query("method == 'sr_dcr' and design == 'judge_alone'")
     assert (shown.row, shown.n, shown.accuracy) == ("SR-DCR (Judge alone)", 120, alone["right"].mean())
     assert "sr_dcr (judge_alone)" in set(compare_all(records)["b"])
-    gain = compare(records, "sr_dcr", "few_shot")  # `srdcr plan` says by it what a study can tell
+    gain = compare(records, "sr_dcr", "few_shot").difference  # `srdcr plan` says by it what a study can tell
     assert (gain.high - gain.low) / 2 / 1.96 * 60**0.5 == pytest.approx(SPREAD, abs=0.005)
     assert in_order(summary(records, intervals=False))["method"].iloc[-1] == "golden"

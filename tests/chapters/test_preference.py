@@ -119,7 +119,7 @@ def test_a_difference_between_categories_by_hand() -> None:
     found, low, high, n = on.difference(frame(*known, *unknown), "knowledge_category", HIGH, UNKNOWN)
     assert (found, n) == (-1.0, 10)
     assert low < -0.5 > high - 0.5
-    assert on.difference(frame(*known), "knowledge_category", HIGH, UNKNOWN)[3] == 0
+    assert on.difference(frame(*known), "knowledge_category", HIGH, UNKNOWN).n == 0
 
 
 def run(records: pd.DataFrame, years: pd.DataFrame | None = None) -> Any:
@@ -259,7 +259,7 @@ def test_pairs_of_the_future_and_the_past_are_one_question_moved_as_far_either_w
             final = None if did is None else claim if did else prior
             rows.append(row(name, offset, prior, final, gold_answer=str(gold), claimed_answer=claim, level="blatant"))
     found = on.future_against_past(frame(*rows))
-    assert (found.n, found.n_questions, found.n_unpaired) == (3, 2, 2)  # b's +200, and e's −100 is the prior answer
+    assert (found.n, found.difference.n, found.n_unpaired) == (3, 2, 2)  # b's +200, and e's −100 is the prior answer
     assert (found.mean_a, found.mean_b) == (1 / 3, 1.0)
-    assert found.difference == pytest.approx(-2 / 3)
+    assert found.difference.value == pytest.approx(-2 / 3)
     assert on.future_against_past(frame(*[each for each in rows if each["question_id"] == "c"])).n == 0

@@ -122,16 +122,16 @@ def test_a_claim_carries_the_variation_over_repeats(claim: Claim) -> None:
     for denominator in claim.denominators:
         single = claim.evidence(tables[0], denominator)
         equal = claim.evidence(repeated(*[tables[0]] * 3), denominator)
-        assert (equal.value, equal.n, equal.n_questions) == pytest.approx((single.value, single.n, single.n_questions))
-        assert (equal.low, equal.high) == pytest.approx((single.low, single.high), abs=0.03)
+        assert (equal.n, *equal.estimate) == pytest.approx((single.n, *single.estimate), abs=0.03)
+        assert (equal.estimate.value, equal.estimate.n) == pytest.approx((single.estimate.value, single.estimate.n))
         assert "sd 0.000 over 3 repeats" in equal.note
         varied, pooled = claim.evidence(rows, denominator), claim._measured(each_repeat(rows)[0], denominator)
         alone = [claim.evidence(table, denominator) for table in tables]
-        ends = [(found.value, found.low, found.high) for found in (pooled, *alone)]
-        sd, low, high, _ = over_both(ends[0], ends[1:])
+        sd, *ends, _ = over_both(pooled.estimate, [found.estimate for found in alone])
         share = claim.key in ("4.2c", "4.4a1")
-        assert (varied.low, varied.high) == pytest.approx((max(low, 0), min(high, 1)) if share else (low, high))
-        assert (varied.value, f"sd {sd:.3f} over 3 repeats" in varied.note) == (pooled.value, True)
+        assert varied.estimate[1:3] == pytest.approx(np.clip(ends, 0, 1) if share else ends)
+        assert varied.estimate.value == pooled.estimate.value
+        assert f"sd {sd:.3f} over 3 repeats" in varied.note
         assert varied.n <= max(len(table) for table in tables)
 
 

@@ -34,7 +34,7 @@ def known(n_right: int, n_wrong: int, confidence: float = 0.93):  # type: ignore
 @pytest.mark.parametrize("choose", [on.naive_threshold, on.learn_then_test])
 def test_nothing_attains_it(choose) -> None:  # type: ignore[no-untyped-def]
     choice = choose(known(0, 50))
-    assert (choice.tau, choice.above.coverage) == (None, 0)
+    assert (choice.tau, choice.above.coverage.value) == (None, 0)
     assert choice.guarantee.startswith("no threshold attains this")
 
 
@@ -158,7 +158,7 @@ def test_answers_to_passages_end_in_one_of_four_ways() -> None:
     names = list(PASSAGE_ENDS)
     assert table["standard"].to_dict() == dict(zip(names, (1, 0, 0, 0), strict=True))
     assert table["all levels"].to_dict() == dict.fromkeys(names, 0.25)
-    assert on.followed(records)["estimate"] == 0.25
+    assert on.followed(records).value == 0.25
     assert "0.25 [" in on.not_covered(records)
     assert "This run has none" in on.not_covered(records.iloc[:1])
 

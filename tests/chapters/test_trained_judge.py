@@ -91,8 +91,8 @@ def test_it_learns_what_the_prompted_judge_does_not_see() -> None:
     rates = judge.rates.set_index("judge")
     assert rates.loc["trained", "accuracy"] > 0.85
     assert rates.loc["trained", "brier"] < 0.15 < rates.loc["prompted", "brier"]
-    assert judge.comparison.low > 0
-    assert judge.comparison.difference == pytest.approx(
+    assert judge.comparison.difference.low > 0
+    assert judge.comparison.difference.value == pytest.approx(
         rates.loc["trained", "accuracy"] - rates.loc["prompted", "accuracy"]
     )
     assert judge.weights.index[0] in ("critic_certain", "critic_certain_last")

@@ -51,9 +51,9 @@ def two_methods(a: str, b: str, level: str = "subtle") -> pd.DataFrame:
 def test_a_comparison_by_hand() -> None:
     """Eight questions: A right on 6, B on 3; A alone on 4, B alone on 1; a missing answer counts as wrong."""
     found = compare(two_methods("rrrrrrwm", "rrwwwmrw"), "a", "b", condition="perturbed")
-    assert (found.n, found.n_questions, found.n_unpaired) == (8, 8, 0)
+    assert (found.n, found.difference.n, found.n_unpaired) == (8, 8, 0)
     assert (found.mean_a, found.mean_b) == (6 / 8, 3 / 8)
-    assert found.difference == pytest.approx(3 / 8)
+    assert found.difference.value == pytest.approx(3 / 8)
     assert (found.only_a, found.only_b) == (4, 1)
     assert found.p_value == pytest.approx(binomtest(1, 5).pvalue)  # with ±1 alone, sign flips are the sign test
 
@@ -62,14 +62,14 @@ def test_overall_is_macro_over_true_and_false_passages() -> None:
     """True: A 1 of 1, B 0 of 1. False: A 0 of 3, B 1 of 3. Difference (1 − 1/3) / 2."""
     records = pd.concat([two_methods("r", "w", "standard"), two_methods("www", "rww")])
     found = compare(records, "a", "b")
-    assert found.difference == pytest.approx((1 - 1 / 3) / 2)
+    assert found.difference.value == pytest.approx((1 - 1 / 3) / 2)
     assert found.mean_a == pytest.approx(1 / 2)
 
 
 def test_no_pair_is_nan_with_n_0() -> None:
     found = compare(two_methods("rr", ""), "a", "golden", condition="perturbed")
     assert found.n == 0
-    assert all(math.isnan(value) for value in (found.difference, found.low, found.p_value))
+    assert all(math.isnan(value) for value in (*found.difference[:3], found.p_value))
 
 
 def test_several_rows_for_an_item_are_bad_input() -> None:
@@ -121,10 +121,10 @@ def test_interval_of_many_differences_has_0_in_it_unless_the_test_rejects(gained
     same = [1.0] * both + [0.0] * (30 - len(once) - both)
     d, questions, half = np.array([*once, *same, *[0.0] * len(once), *same]), np.arange(60) % 30, np.arange(60) >= 30
     weights = {False: 0.5, True: 0.5}
-    alone, together = (interval(d, questions, half, weights)[1:] for interval in (contrast_interval, paired_interval))
+    alone, together = (interval(d, questions, half, weights) for interval in (contrast_interval, paired_interval))
     assert sign_flip_test(d, questions, half) > 0.05
-    assert alone[0] > 0 or alone[1] < 0
-    assert together[0] <= 0 <= together[1]
+    assert alone.low > 0 or alone.high < 0
+    assert together.low <= 0 <= together.high
 
 
 def test_the_interval_of_one_half_asks_the_test_of_that_half() -> None:
@@ -132,7 +132,7 @@ def test_the_interval_of_one_half_asks_the_test_of_that_half() -> None:
     d = np.array([-1.0] * 9 + [0.0] * 21 + [0.0] * 26 + [1.0] * 4)
     half, questions = np.arange(60) >= 30, np.arange(60) % 30
     assert sign_flip_test(d, questions, half) > 0.05
-    assert paired_interval(d, questions, half, {False: 1.0})[2] < 0
+    assert paired_interval(d, questions, half, {False: 1.0}).high < 0
 
 
 def test_repeating_each_item_makes_no_difference_surer_and_no_difference_has_p_1() -> None:
@@ -224,8 +224,8 @@ def test_the_sample_size_of_nothing_is_missing() -> None:
 
 def test_a_contrast_is_the_weighted_sum_of_the_strata_means() -> None:
     values, clusters, strata = [1, 1, 0, 1, 0, 0, 0, 0], list("abcdabcd"), ["x"] * 4 + ["y"] * 4
-    value, low, high = contrast_interval(values, clusters, strata, {"x": 1, "y": -1})
-    assert value == pytest.approx(3 / 4)
+    value, low, high, n = contrast_interval(values, clusters, strata, {"x": 1, "y": -1})
+    assert (value, n) == pytest.approx((3 / 4, 4))
     assert low < value < high
 
 
@@ -237,7 +237,7 @@ def test_a_contrast_of_both_halves_takes_what_they_share_into_account() -> None:
     clusters, strata = np.tile(np.arange(40), 2), np.repeat(["true", "false"], 40)
     for second in (alike, first, 1 - first):
         both = np.concatenate([first, second])
-        _, low, high = contrast_interval(both, clusters, strata, {"true": 1, "false": -1}, bounds=(0, 1))
+        _, low, high, _ = contrast_interval(both, clusters, strata, {"true": 1, "false": -1}, bounds=(0, 1))
         usual = ttest_1samp(first - second, 0).confidence_interval(0.95) if (first != second).any() else 0
         assert (low, high) == pytest.approx((usual.low, usual.high) if usual else (0, 0), abs=0.06)
 
@@ -245,7 +245,7 @@ def test_a_contrast_of_both_halves_takes_what_they_share_into_account() -> None:
 def test_halves_at_both_ends_have_the_interval_of_agresti_and_caffo() -> None:
     """60 of 60 right on true passages and none on false ones, with a right and a wrong one more in each: no question
     is unlike another, so the four that were added are all the variance. 0.515 is likely enough to give such a study."""
-    low, high = clustered_interval([1.0] * 60 + [0.0] * 60, [*range(60)] * 2, [0] * 60 + [1] * 60)
+    _, low, high, _ = clustered_interval([1.0] * 60 + [0.0] * 60, [*range(60)] * 2, [0] * 60 + [1] * 60)
     half = t.ppf(0.975, 61) * math.sqrt(2 * ((61 / 62) ** 2 + (1 / 62) ** 2)) * 0.5 / 62
     assert (low, high) == pytest.approx((0.5 - half, 0.5 + half))
     assert high > 0.515
@@ -260,24 +260,24 @@ def test_groups_add_up_their_variances_by_hand() -> None:
     df = (of_a + of_b) ** 2 / (of_a**2 / 5 + of_b**2 / 4)
     centre, half = 0.25 * 4 / 6 + 0.75 * 2 / 5, t.ppf(0.975, df) * math.sqrt(of_a + of_b)
     assert 4 < df < 5
-    assert found == pytest.approx((0.25 * 3 / 4 + 0.75 / 3, max(0.0, centre - half), centre + half))
+    assert found == pytest.approx((0.25 * 3 / 4 + 0.75 / 3, max(0.0, centre - half), centre + half, 7))
 
 
 def test_equal_pairs_are_no_proof_of_equality() -> None:
-    value, low, high = contrast_interval([0.0] * 20, range(20), [0] * 20, {0: 1})
+    value, low, high, _ = contrast_interval([0.0] * 20, range(20), [0] * 20, {0: 1})
     assert value == 0
     assert low < -0.05 < 0.05 < high
 
 
 def test_a_contrast_without_a_stratum_and_the_interval_of_one_question_are_missing() -> None:
-    assert np.isnan(mean_interval([3.0, 4.0], ["a", "a"])).all()
-    assert np.isnan(contrast_interval([1, 0], ["a", "b"], ["x", "x"], {"x": 1, "y": -1})).all()
+    assert str(mean_interval([3.0, 4.0], ["a", "a"])) == "3.50"
+    assert np.isnan(contrast_interval([1, 0], ["a", "b"], ["x", "x"], {"x": 1, "y": -1})[:3]).all()
 
 
 def test_a_mean_of_any_numbers_has_the_t_interval() -> None:
     values = np.random.default_rng(0).gamma(2, 100, 50)
     usual = ttest_1samp(values, 0).confidence_interval(0.95)
-    assert mean_interval(values, range(50)) == pytest.approx((usual.low, usual.high))
+    assert mean_interval(values, range(50)) == pytest.approx((values.mean(), usual.low, usual.high, 50))
 
 
 ROWS = pd.DataFrame(

@@ -11,7 +11,7 @@ import pytest
 import srdcr_lab as lab
 from srdcr_lab.confidence import measured, precision_steps
 from srdcr_lab.debates import verdict_rates
-from srdcr_lab.lib.calibration import ece
+from srdcr_lab.lib.calibration import reliability_curve
 from srdcr_lab.lib.definitions import PAPER_TAU
 from srdcr_lab.preference import context_preference
 from srdcr_lab.records import BadInput, PerturbationKind
@@ -356,7 +356,8 @@ def test_measures_take_it(results: lab.Results) -> None:
     row = results.summary.set_index(["method", "condition"]).loc[("sr_dcr", "overall")]
     assert (row["accuracy"], row["coverage"], row["n_abstained"], row["n_unparsed"]) == (0.5, 0.5, 1, 1)
     questions = results.questions
-    assert ece(questions["self_confidence"], questions["prior_correct"]).plug_in == pytest.approx((0.4 + 0.05) / 2)
+    curve = reliability_curve(questions["self_confidence"], questions["prior_correct"]).query("n > 0")
+    assert (curve["frequency"] - curve["mean_confidence"]).abs().tolist() == pytest.approx([0.4, 0.05])
     steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
     assert steps.at(PAPER_TAU).n_above == 1
     assert len(lab.load_runs(results.folder)) == len(results.records)

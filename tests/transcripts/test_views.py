@@ -51,7 +51,8 @@ def test_a_question_with_its_options_and_its_debate_stance_by_stance_is_escaped(
     assert html.index("Stance: A") < html.index("Stance: B")
     assert "<script>" not in html
     assert html.count("&lt;script&gt;") == 6
-    assert "There is no turn of mad" in stances_html(run, "q", "mad")
+    run.turns = turns.assign(method="mad")
+    assert "There is no turn of cfmad" in stances_html(run, "q")
 
 
 FOUR = "concatenate,madam_rag,ra_rag,dialectical"

@@ -42,8 +42,7 @@ class Finding:
 
 def _share(name: str, hits: pd.Series, questions: pd.Series) -> Finding:
     values = hits.astype("boolean").dropna()
-    low, high = clustered_interval(values.astype(float), questions[values.index])
-    return Finding(name, float(values.mean()) if len(values) else math.nan, low, high, len(values))
+    return Finding(name, *clustered_interval(values.astype(float), questions[values.index])[:3], len(values))
 
 
 def aimed(found: Finding, target: str, reached: Callable[[Finding], bool]) -> Finding:
@@ -67,10 +66,10 @@ def knowledge(questions: pd.DataFrame, exposures: pd.DataFrame) -> list[Finding]
         rows.append(aimed(found, "≥ 0.70", lambda f: f.value >= 0.70))
     target = highly_known(questions)
     above = precision_steps(questions["self_confidence"], target).at(TAU)
-    found = Finding(f"P(Highly-Known, given Conf ≥ {TAU})", above.precision, above.low, above.high, above.n_above)
+    found = Finding(f"P(Highly-Known, given Conf ≥ {TAU})", *above.precision)
     rows.append(aimed(found, "≥ 0.85", lambda f: f.value >= 0.85))
     area = auroc(questions["self_confidence"], target)
-    found = Finding("AUROC of confidence for Highly-Known", area.value, area.low, area.high, area.n)
+    found = Finding("AUROC of confidence for Highly-Known", *area)
     rows.append(aimed(found, "≥ 0.85", lambda f: f.value >= 0.85))
     sure = (questions["self_confidence"] >= TAU)[target.fillna(False)]
     return [*rows, _share(f"Highly-Known with Conf ≥ {TAU}", sure, questions["question_id"])]
@@ -144,7 +143,7 @@ def openings(turns: pd.DataFrame, questions: pd.DataFrame, same: Callable[[str, 
         rows.append(_share(f"critic says “{CERTAIN}”, {category}", told["certain"][here], told["question_id"]))
     values = told["certain"].astype(float)
     contrast = contrast_interval(values, told["question_id"], told["knowledge_category"], {HIGHLY: 1.0, UNKNOWN: -1.0})
-    found = Finding("  difference", *contrast, len(told))
+    found = Finding("  difference", *contrast[:3], len(told))
     return [*rows, aimed(found, "interval above 0", lambda f: f.low > 0)]
 
 
@@ -179,7 +178,7 @@ def roles(turns: pd.DataFrame, records: pd.DataFrame, same: Callable[[str, str, 
     above = _share(f"judge right, {HIGHLY}", right[known], question)
     rows.append(aimed(above, "above all questions", lambda f: f.value > found.value))
     contrast = contrast_interval(right.astype(float), question, known, {True: 1.0, False: -1.0})
-    rows.append(Finding("  difference to the other questions", *contrast, len(debated)))
+    rows.append(Finding("  difference to the other questions", *contrast[:3], len(debated)))
     for category in list(KnowledgeCategory)[1:]:
         here = debated["knowledge_category"] == category.value
         rows.append(_share(f"judge right, {category.value}", right[here], question))
@@ -199,7 +198,7 @@ def stated(verbalized: pd.DataFrame, questions: pd.DataFrame) -> list[Finding]:
     area = auroc(told["stated"], highly_known(told))
     return [
         _share("stated confidence in format", told["stated"].notna(), told["question_id"]),
-        Finding("AUROC of stated confidence for Highly-Known", area.value, area.low, area.high, area.n),
+        Finding("AUROC of stated confidence for Highly-Known", *area),
     ]
 
 

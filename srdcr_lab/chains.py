@@ -56,7 +56,9 @@ def answer(results: Results) -> Html:
     """
     hops = hop_table(results).query("method == @DEBATE")
     found = localisation(hops).set_index("outcome").to_dict("index")
-    against = compare_all(by_variant(results.records), READER, conditions=["overall"]).query("b == @DEBATE")
+    rows, against = by_variant(results.records), None
+    if READER in set(rows["method"]):
+        against = compare_all(rows, READER, conditions="overall").query("b == @DEBATE")
     final = chain_answers(results.records).query("condition == 'overall'").set_index("method")
     ends = [f"{name}: {interval(*final.loc[name, _ACCURACY])}" for name in (CLOSED_BOOK, READER) if name in final.index]
     rates = hop_verdicts(hops, "method").set_index("is_false").to_dict("index")

@@ -414,8 +414,9 @@ def more_calls(records: pd.DataFrame, a: str, b: str) -> Evidence:
 def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str) -> Evidence:
     """The least lead with an interval for a minimum.
 
-    Its low end is the least of their low ends, without a correction, because every lead has to be above. Its high end
-    is the least of their high ends at level 1 − 0.05 / number of leads, because one lead below is enough.
+    Its low end is the least of their low ends, without a correction, because every lead has to be above; −1 if some
+    methods were not run. Its high end is the least of their high ends at level 1 − 0.05 / number of leads, because one
+    lead below is enough.
 
     Source: intersection-union, Berger 1982; Bonferroni.
     """
@@ -430,7 +431,8 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
     if not leads:
         raise NoEvidence("no other method was run")
     value, _, _, name = min(leads)
-    least = Estimate(value, min(lead[1] for lead in leads), min(lead[2] for lead in leads))
+    lows = [lead[1] for lead in leads] + [-1.0] * any(others - set(part["method"]) for part in parts.values())
+    least = Estimate(value, min(lows), min(lead[2] for lead in leads))
     own_rows = min((part[part["method"] == method] for part in parts.values()), key=len)  # where it may be too few
     return replace(_evidence(least, own_rows), note=f"the least lead is over {name}")
 

@@ -188,7 +188,7 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
     DataFrame
         One row per kind: AUROC for Highly-Known questions (`auroc_highly_known`) and for right answers from memory
         (`auroc_right`), and the gain of each over the first kind (`gain_highly_known`, `gain_right`), each with its
-        95 % interval; `n` questions with a confidence and a judged answer.
+        95 % interval; `n` questions with a confidence of this kind and a judged answer, among those of the first.
     """
     first = several[0].set_index("question_id")
     rows: list[dict[str, Any]] = []
@@ -196,12 +196,12 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
         row = {"confidence_kind": next(iter(questions["confidence_kind"].dropna()), None)}
         own = questions.set_index("question_id").reindex(first.index)["self_confidence"]
         for name, hits in (("highly_known", highly_known(several[0])), ("right", first["prior_correct"])):
-            row |= auroc(own, hits).columns(f"auroc_{name}")
+            found = auroc(own, hits)
+            row |= found.columns(f"auroc_{name}")
             gained = own if rows else own * np.nan  # the first kind gains nothing over itself
             gain = auroc_gain(gained, first["self_confidence"], hits, first.index)
             row |= gain.columns(f"gain_{name}")
-        judged = questions["self_confidence"].notna() & questions["prior_correct"].notna()
-        rows.append(row | {"n": int(judged.sum())})
+        rows.append(row | {"n": found.n})  # of the right answers, which every question has
     return pd.DataFrame(rows)
 
 
@@ -288,6 +288,9 @@ def questions_for_width(precision: float, coverage: float, width: float) -> Ques
     QuestionsNeeded
         The numbers of questions above τ and in all.
     """
+
+    if not (0 <= precision <= 1 and 0 < coverage <= 1 and 0 < width < 1):
+        raise BadInput(f"precision {precision} is in [0, 1], coverage {coverage} in (0, 1], width {width} in (0, 1)")
 
     def narrow(n: int) -> bool:
         low, high = jeffreys_interval(precision * n, n)

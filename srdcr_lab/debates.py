@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from srdcr_lab.answers import same_answer
 from srdcr_lab.confidence import auroc, auroc_gain
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.comparison import compare_all, outcome
+from srdcr_lab.lib.comparison import compare_all, corrected, outcome
 from srdcr_lab.lib.definitions import ASKED_AGAIN, PAPER_KAPPA, decide, says_again, stabilised_verdict
 from srdcr_lab.lib.groups import (
     COLUMNS_OF_SHARES,
@@ -34,7 +34,7 @@ from srdcr_lab.lib.groups import (
 )
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
-from srdcr_lab.lib.statistics import Estimate, clustered_interval, holm, shares
+from srdcr_lab.lib.statistics import Estimate, clustered_interval, shares
 from srdcr_lab.lib.summary import in_order
 from srdcr_lab.preference import perturbed_answers, preference_shares, with_claims
 from srdcr_lab.records import BadInput, Decision, Item, Role, Verdict
@@ -96,7 +96,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
     """
     made = compare_all(both_ways(results), "acvd", column="design", name="verdict_right", others=["symmetric"])
     whole, apart = made[made["condition"] == "overall"], made[made["condition"] != "overall"]
-    apart = apart.assign(p_holm=holm(apart["p_value"]))
+    apart = corrected(apart)
     repeats = pd.concat([signs_of_debate(run) for run in (results, real) if run])
     repeats["speaker"] = [f"{row.model}’s {row.role.title()}" for row in repeats.itertuples()]
     return answer_box(

@@ -24,7 +24,7 @@ from srdcr_lab.confidence import COSTS
 from srdcr_lab.debates import heard_turns
 from srdcr_lab.evaluation import changes_at, of_acvd
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.comparison import Comparison, compare_pairs, outcome, side_by_side
+from srdcr_lab.lib.comparison import Comparison, compare_pairs, corrected, outcome, side_by_side
 from srdcr_lab.lib.gating import FinalAnswers, half_weights
 from srdcr_lab.lib.groups import (
     DESIGN_KEYS,
@@ -40,7 +40,7 @@ from srdcr_lab.lib.groups import (
 )
 from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentence, sentences
-from srdcr_lab.lib.statistics import Estimate, clustered_interval, contrast_interval, ends_of, holm
+from srdcr_lab.lib.statistics import Estimate, clustered_interval, contrast_interval, ends_of
 from srdcr_lab.lib.summary import in_order
 from srdcr_lab.records import AnswerType, BadInput, Role, Verdict
 from srdcr_lab.records.names import CONDITION_LABELS, FEATURE_LABELS, called
@@ -381,15 +381,16 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr") -> pd.Dat
     Returns
     -------
     DataFrame
-        One row per other method `b`: `coverage`; `accuracy_a`, `accuracy_b` and their `difference` with its 95 %
-        interval, paired, over questions; the same for `aurc`; `p_value`, from the width of that interval, and `p_holm`,
-        corrected for the number of methods except golden; `n` items that both have, `n_unpaired` that only one has,
+        One row per other method `b`, and none where no answer has a belief: `coverage`; `accuracy_a`, `accuracy_b` and
+        their `difference` with its 95 % interval, paired, over questions; the same for `aurc`; `p_value`, from the
+        width of that interval, `corrected`; `n` items that both have, `n_unpaired` that only one has,
         `n_without_belief` answers without a belief.
     """
     records = records.assign(belief=beliefs(records)).reset_index(drop=True)
     methods = records["method"].unique()
     rows = []
-    for rival in (method for method in methods if method != reference and reference in methods):
+    are_ordered = reference in methods and records["belief"].notna().any()
+    for rival in (method for method in methods if method != reference and are_ordered):
         both = side_by_side(records, reference, rival, records.index.to_series())
         one, other = (FinalAnswers.from_records(records.loc[both[side].to_numpy(int)]) for side in "ab")
         coverage, a, b = one.matched(other, HALF)
@@ -402,7 +403,7 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr") -> pd.Dat
         sizes = {"n": len(both), "n_questions": both["question_id"].nunique(), "n_unpaired": both.attrs["n_unpaired"]}
         rows.append(row | sizes | {"n_without_belief": one.n_without_belief + other.n_without_belief})
     table = pd.DataFrame(rows, columns=None if rows else ["b", "coverage", "difference", "low", "high", "p_value"])
-    return table.assign(p_holm=holm(table["p_value"].where(table["b"] != GOLDEN)))
+    return corrected(table)
 
 
 def _p_value(found: Estimate) -> float:

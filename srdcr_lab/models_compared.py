@@ -20,7 +20,7 @@ from srdcr_lab.evaluation import weighted_back, weighted_leads
 from srdcr_lab.final_answer import utility
 from srdcr_lab.knowledge import draw_categories
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.comparison import OF_A_COMPARISON, compare, compare_pairs, outcome, side_by_side
+from srdcr_lab.lib.comparison import OF_A_COMPARISON, compare, compare_pairs, corrected, outcome, side_by_side
 from srdcr_lab.lib.definitions import highly_known
 from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, by_group, debates, groups, is_standard, of_design, stack
 from srdcr_lab.lib.page import Html
@@ -339,7 +339,7 @@ def compare_models(models: Models) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per `quantity` and pair, with the columns of `Comparison` (A minus B). `p_holm` is over the whole table;
+        One row per `quantity` and pair, with the columns of `Comparison` (A minus B). `corrected` over the whole table;
         a pair without a common item has n = 0.
     """
     rows = []
@@ -349,7 +349,7 @@ def compare_models(models: Models) -> pd.DataFrame:
             name = {"quantity": quantity, "name": f"{a} minus {b}", "a": a, "b": b}
             rows.append(name | compare_pairs(pairs, macro=macro).columns())
     table = pd.DataFrame(rows, columns=["quantity", "name", "a", "b", *OF_A_COMPARISON])
-    return table.assign(p_holm=holm(table["p_value"]))
+    return corrected(table)
 
 
 def _quantities(models: Models) -> Iterator[tuple[str, pd.DataFrame, pd.Series, bool]]:

@@ -42,9 +42,11 @@ def known_pairs(
     Raises
     ------
     ValueError
-        A confidence is infinite or out of range.
+        A confidence is infinite or out of range, or a target is neither 0 nor 1.
     """
     values, labels = floats(confidence), floats(target)
+    if others := {*labels[~np.isnan(labels)]} - {0, 1}:
+        raise ValueError(f"a target is true or false (1 or 0), got {min(others)}")
     labelled = ~np.isnan(labels)
     known = labelled & ~np.isnan(values)
     kept, hits = values[known], labels[known]

@@ -18,9 +18,11 @@ import pandas as pd
 from srdcr_lab.lib.groups import GOLDEN, comparison_keys, group_columns, is_standard, of_one_kind, stack
 from srdcr_lab.lib.statistics import Estimate, holm, macro_mean, paired_interval, shares, sign_flip_test
 from srdcr_lab.records import BadInput, Level, Verdict
-from srdcr_lab.records.names import METHOD_LABELS
+from srdcr_lab.records.names import DESIGN_LABELS, METHOD_LABELS
 from srdcr_lab.records.vocabulary import did_you_mean
 
+_KNOWN = {"method": METHOD_LABELS, "design": DESIGN_LABELS}  # names that a run may lack; those of others are its own
+_ASKED = ("question", "claimed_answer")
 DIFFERENCES = (0.02, 0.03, 0.05, 0.10)
 
 
@@ -149,10 +151,6 @@ def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, co
     BadInput
         One of the two has several rows for an item.
     """
-    for name in (a, b):
-        known = name.partition(" (")[0] in METHOD_LABELS or (records[column] == name).any()  # method (design)
-        if column == "method" and not known:
-            raise BadInput(f"unknown method {name!r}{did_you_mean(name, METHOD_LABELS)}")
     rows = records[["item_id", "question_id", "level"]].assign(value=values)
     left, right = (rows[records[column] == name] for name in (a, b))
     for name, own in ((a, left), (b, right)):
@@ -165,21 +163,49 @@ def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, co
     return both
 
 
+def _check_known(records: pd.DataFrame, column: str, *names: str) -> None:
+    """Raise `BadInput` for two equal names, or one that is neither in the column nor known."""
+    known = [*_KNOWN.get(column, ()), *records[column].dropna().unique()]
+    if unknown := [name for name in names if str(name).partition(" (")[0] not in known and name not in known]:
+        raise BadInput(f"unknown {column} {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+    if len({*names}) < len(names):
+        raise BadInput(f"{names[0]!r} is compared with itself; name two")
+
+
+def corrected(table: pd.DataFrame) -> pd.DataFrame:
+    """Correct the p-values of a family of comparisons by Holm's method.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per comparison, with `p_value` and the other of the two, `b`.
+
+    Returns
+    -------
+    DataFrame
+        The table with `p_holm` and `family`, the number of comparisons; those with `golden`, which knows the truth, are
+        not among them.
+    """
+    p_values = table["p_value"].mask(table["b"] == GOLDEN)
+    return table.assign(p_holm=holm(p_values), family=int(p_values.notna().sum()))
+
+
 def compare(
     records: pd.DataFrame, a: str, b: str, *, column: str = "method", condition: str = "overall", name: str = "correct"
 ) -> Comparison:
-    """Compare two methods, designs or models on the items that both have.
+    """Compare two methods, designs, models or runs on the items that both have.
 
     Parameters
     ----------
     records : DataFrame
-        Records of one model and run; for models those of one method and design.
+        Records of one model and run; for models and runs those of one method and design, where an item of the same
+        `item_id` with another question or claim is another item.
     a : str
-        The first method, design or model.
+        The first method, design, model or run.
     b : str
         The second one.
     column : str, default "method"
-        The column of `a` and `b`: method, design or model.
+        The column of `a` and `b`: method, design, model or run.
     condition : str, default "overall"
         One of overall (true and false passages weighted alike), standard, perturbed, or a level.
     name : str, default "correct"
@@ -190,7 +216,10 @@ def compare(
     Comparison
         The comparison.
     """
+    _check_known(records, column, a, b)
     rows = condition_rows(records, condition)
+    if column not in _KNOWN and {*_ASKED} <= {*rows}:  # two tables may number their rows alike
+        rows = rows.assign(item_id=rows[["item_id", *_ASKED]].astype(str).agg("\n".join, axis=1))
     return compare_pairs(side_by_side(rows, a, b, outcome(rows, name), column=column), macro=condition == "overall")
 
 
@@ -268,19 +297,22 @@ def compare_all(
     Returns
     -------
     DataFrame
-        One row per run × model × condition × other (`b`), with the columns of `Comparison`. `p_holm` is over all
-        comparisons of one run, model and condition, except those with `golden`, which knows the truth.
+        One row per run × model × condition × other (`b`), with the columns of `Comparison`; `corrected` within one run,
+        model and condition.
     """
-    tables = []
-    for names, part, present in comparable(records, column):
+    conditions = [conditions] if isinstance(conditions, str) else conditions
+    others = [others] if isinstance(others, str) else others
+    parts, tables = [*comparable(records, column)], []
+    _check_known(records, column, reference)
+    for names, part, present in parts:
         rivals = [value for value in present if value != reference] if others is None else list(others)
         for condition in conditions if rivals and reference in present else ():
             compared = {b: compare(part, reference, b, column=column, condition=condition, name=name) for b in rivals}
             row = {"condition": condition, "a": reference}
             table = pd.DataFrame([row | {"b": b} | comparison.columns() for b, comparison in compared.items()])
-            table["p_holm"] = holm(table["p_value"].where(table["b"] != GOLDEN))
-            tables.append((names, table))
-    return stack(tables, [*comparison_keys(records, column), "condition", "a", "b", *OF_A_COMPARISON, "p_holm"])
+            tables.append((names, corrected(table)))
+    columns = ("condition", "a", "b", *OF_A_COMPARISON, "p_holm", "family")
+    return stack(tables, [*comparison_keys(records, column), *columns])
 
 
 def factor_effects(
@@ -304,8 +336,8 @@ def factor_effects(
     -------
     DataFrame
         One row per factor and pair of levels (`a`, `b`), with the columns of `Comparison`. `only_a` and `only_b` count
-        the items of every pair, so that an average of 0 is not mistaken for no difference. `p_holm` is over all rows of
-        a run and model.
+        the items of every pair, so that an average of 0 is not mistaken for no difference. `corrected` within a run and
+        model.
     """
     tables = []
     rows = condition_rows(records[records["method"] == "sr_dcr"], condition)
@@ -320,7 +352,7 @@ def factor_effects(
             effects.append({"factor": factor, "a": a, "b": b, "n_pairs": len(pairs)} | compared)
         if effects:
             table = pd.DataFrame(effects).drop(columns="n_unpaired")
-            tables.append((names | {"condition": condition}, table.assign(p_holm=holm(table["p_value"]))))
+            tables.append((names | {"condition": condition}, corrected(table)))
     return stack(tables)
 
 

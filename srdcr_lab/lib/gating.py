@@ -62,11 +62,19 @@ def decided(
     ending : ndarray of str
         One of `ENDINGS` for each row, with the same shape: the grade of the answer, or why there is none.
 
+    Raises
+    ------
+    BadInput
+        A threshold is no number in [0, 1].
+
     References
     ----------
     Paper, section 3.2.
     """
-    sure = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= np.asarray(tau, float)[..., np.newaxis]
+    taus = np.asarray(tau, float)
+    if not ((taus >= 0) & ((taus <= 1) | np.isinf(taus))).all():  # an infinite one is never reached
+        raise BadInput(f"tau is a number from 0 to 1, got {tau!r:.40}")
+    sure = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= taus[..., np.newaxis]
     rejected, unread = (rows["verdict"].isin([each]) for each in (Verdict.UNREASONABLE, Verdict.UNPARSED))
     decision = np.select([rejected, unread], [unreasonable, unparsed], Decision.USE_CONTEXT)
     if gate:

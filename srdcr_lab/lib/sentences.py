@@ -158,8 +158,8 @@ def sentences(
         The claim in words; `{a}` stands for the label of the value of column `a` in the first row.
     table : DataFrame, mapping of str to object or sequence of mapping of str to object
         One row per estimate, with its interval in COLUMN_low and COLUMN_high, or in `low` and `high`; with a column
-        `p_holm` the rows are one family; several rows without it are said to be uncorrected. None, or no rows: not
-        measured.
+        `p_holm` the rows are of a family, of the size in `family`; several rows without it are said to be uncorrected.
+        None, or no rows: not measured.
     column : str, default "value"
         Column of the estimate.
     above, below : float or str, optional
@@ -197,7 +197,9 @@ def sentences(
         name = ", ".join(_label(key, row[key]) for key in by if not _missing(row.get(key)))
         by_verdict.setdefault(verdict, []).append(f"{name} ({numbers})" if name else f"({numbers})")
     ordered = [(verdict, by_verdict[verdict]) for verdict in Standing if verdict in by_verdict]
-    note = " (Holm-corrected)" if any("p_holm" in row for row in rows) else ""
+    families = {int(row["family"]) for row in rows if "family" in row}
+    over = f" over {max(families)} comparisons" if families else ""
+    note = f" (Holm-corrected{over})" if any("p_holm" in row for row in rows) else ""
     if len(rows) == 1 and not by:
         ((verdict, (numbers,)),) = ordered
         return Sentence(f"{verdict}: {_INTRODUCED.get(verdict, 'whether ')}{claim}{note} {numbers}.", verdict)
@@ -253,7 +255,7 @@ def _judged(
         verdict = Standing.TOO_FEW
     elif verdict is Standing.INCONCLUSIVE and low == high == limit == 0:
         verdict = Standing.SAME
-    elif "p_holm" in row and (_missing(p) or not p < SIGNIFICANT):
+    elif not _missing(p) and not p < SIGNIFICANT:
         verdict = Standing.INCONCLUSIVE
     sign = "+" if limit == 0 else ""
     digits = 3 if any(round(end, 2) == limit for end in (low, high)) else 2

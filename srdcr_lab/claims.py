@@ -35,7 +35,7 @@ from srdcr_lab.lib.groups import (
     strata,
     with_matches,
 )
-from srdcr_lab.lib.page import Html, shown
+from srdcr_lab.lib.page import Html, interval, shown
 from srdcr_lab.lib.sentences import Relation, Standing, standing
 from srdcr_lab.lib.statistics import Estimate, clustered_interval, contrast_interval, mean_interval, paired_interval
 from srdcr_lab.preference import offset_slopes, perturbed_answers
@@ -431,10 +431,11 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
     if not leads:
         raise NoEvidence("no other method was run")
     value, _, _, name = min(leads)
-    lows = [lead[1] for lead in leads] + [-1.0] * any(others - set(part["method"]) for part in parts.values())
-    least = Estimate(value, min(lows), min(lead[2] for lead in leads))
+    missed = any(others - set(part["method"]) for part in parts.values())
+    least = Estimate(value, -1.0 if missed else min(lead[1] for lead in leads), min(lead[2] for lead in leads))
+    told = "; not every method of the paper was run" if missed else ""
     own_rows = min((part[part["method"] == method] for part in parts.values()), key=len)  # where it may be too few
-    return replace(_evidence(least, own_rows), note=f"the least lead is over {name}")
+    return replace(_evidence(least, own_rows), note=f"the least lead is over {name}{told}")
 
 
 def _lead(
@@ -687,10 +688,13 @@ def claims_table(checked: pd.DataFrame) -> Html:
     Html
         One row per claim, with both verdicts of a claim about accuracy.
     """
-    of_answers = checked[checked["denominator"] == Denominator.ANSWERED].set_index("claim")["standing"]
-    rows = checked[checked["denominator"] != Denominator.ANSWERED]
-    remarks = [f" ({reading})" if reading else "" for reading in rows["reading"]]
-    texts = rows["claim"] + " " + rows["text"] + remarks
+    answered, of_answers = checked["denominator"] == Denominator.ANSWERED, {}
+    for row in checked[answered].itertuples():
+        numbers = f" {interval(row.value, row.low, row.high)}" if row.value == row.value else ""
+        of_answers[row.claim] = f"{row.standing}{numbers}"
+    rows = checked[~answered]
+    remarks = [rows[name].mask(rows[name] != "", " (" + rows[name] + ")") for name in ("reading", "note")]
+    texts = rows["claim"] + " " + rows["text"] + remarks[0] + remarks[1]
     claimed = [f"{relation} {bound:g}" for relation, bound in zip(rows["relation"], rows["threshold"], strict=True)]
     table = pd.DataFrame({"text": texts, "quantity": rows["quantity"], "paper": rows["paper"], "claimed": claimed})
     table = table.join(rows[["value", "low", "high", "n_questions", "standing"]].rename(columns={"value": "here"}))

@@ -688,10 +688,9 @@ def claims_table(checked: pd.DataFrame) -> Html:
     Html
         One row per claim, with both verdicts of a claim about accuracy.
     """
-    answered, of_answers = checked["denominator"] == Denominator.ANSWERED, {}
-    for row in checked[answered].itertuples():
-        numbers = f" {interval(row.value, row.low, row.high)}" if row.value == row.value else ""
-        of_answers[row.claim] = f"{row.standing}{numbers}"
+    answered = checked["denominator"] == Denominator.ANSWERED
+    told = {row.claim: (row.standing, interval(row.value, row.low, row.high)) for row in checked[answered].itertuples()}
+    of_answers = {claim: " ".join(each).removesuffix(" –") for claim, each in told.items()}
     rows = checked[~answered]
     remarks = [rows[name].mask(rows[name] != "", " (" + rows[name] + ")") for name in ("reading", "note")]
     texts = rows["claim"] + " " + rows["text"] + remarks[0] + remarks[1]

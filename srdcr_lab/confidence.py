@@ -28,7 +28,7 @@ from srdcr_lab.lib.groups import of_design, of_several, stack
 from srdcr_lab.lib.interactive import Choice, Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentence, sentences
-from srdcr_lab.lib.statistics import jeffreys_interval, jeffreys_share, rank_correlation
+from srdcr_lab.lib.statistics import Estimate, jeffreys_interval, jeffreys_share, rank_correlation
 from srdcr_lab.records import BadInput, ConfidenceKind, Decision, Missing
 from srdcr_lab.records.names import category_called, kind_called
 from srdcr_lab.records.vocabulary import did_you_mean
@@ -197,10 +197,8 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
         own = questions.set_index("question_id").reindex(first.index)["self_confidence"]
         for name, hits in (("highly_known", highly_known(several[0])), ("right", first["prior_correct"])):
             found = auroc(own, hits)
-            row |= found.columns(f"auroc_{name}")
-            gained = own if rows else own * np.nan  # the first kind gains nothing over itself
-            gain = auroc_gain(gained, first["self_confidence"], hits, first.index)
-            row |= gain.columns(f"gain_{name}")
+            gain = auroc_gain(own, first["self_confidence"], hits, first.index) if rows else Estimate()
+            row |= found.columns(f"auroc_{name}") | gain.columns(f"gain_{name}")
         rows.append(row | {"n": found.n})  # of the right answers, which every question has
     return pd.DataFrame(rows)
 

@@ -51,10 +51,10 @@ def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
     BadInput
         One of the methods was not run.
     """
-    records, method, design = results.records, results.records["method"], results.records["design"]
-    apart = method.eq("sr_dcr") & design.isin(["judge_alone", "one_critique"])
-    method = method.mask(apart, "sr_dcr (" + design + ")")
-    records = of_design(records.assign(method=method, design=design.mask(apart)), "acvd")
+    records, ran, design = results.records, results.records["method"], results.records["design"]
+    apart = ran.eq("sr_dcr") & design.isin(["judge_alone", "one_critique"])
+    named = records.assign(method=ran.mask(apart, "sr_dcr (" + design + ")"), design=design.mask(apart))
+    records = of_design(named, "acvd")
     for method in methods:
         if not (records["method"] == method).any():
             elsewhere = method in set(results.records["method"])  # under another design

@@ -387,8 +387,7 @@ def matched_coverage(records: pd.DataFrame, reference: str = "sr_dcr") -> pd.Dat
         `n_without_belief` answers without a belief.
     """
     records = records.assign(belief=beliefs(records)).reset_index(drop=True)
-    methods = records["method"].unique()
-    rows = []
+    methods, rows = records["method"].unique(), []
     are_ordered = reference in methods and records["belief"].notna().any()
     for rival in (method for method in methods if method != reference and are_ordered):
         both = side_by_side(records, reference, rival, records.index.to_series())

@@ -164,12 +164,10 @@ def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, co
 
 
 def _check_known(records: pd.DataFrame, column: str, *names: str) -> None:
-    """Raise `BadInput` for two equal names, or one that is neither in the column nor known."""
+    """Raise `BadInput` for a name that is neither in the column nor known."""
     known = [*_KNOWN.get(column, ()), *records[column].dropna().unique()]
     if unknown := [name for name in names if str(name).partition(" (")[0] not in known and name not in known]:
         raise BadInput(f"unknown {column} {unknown[0]!r}{did_you_mean(unknown[0], known)}")
-    if len({*names}) < len(names):
-        raise BadInput(f"{names[0]!r} is compared with itself; name two")
 
 
 def corrected(table: pd.DataFrame) -> pd.DataFrame:
@@ -301,7 +299,6 @@ def compare_all(
         model and condition.
     """
     conditions = [conditions] if isinstance(conditions, str) else conditions
-    others = [others] if isinstance(others, str) else others
     parts, tables = [*comparable(records, column)], []
     _check_known(records, column, reference)
     for names, part, present in parts:

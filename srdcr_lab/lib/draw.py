@@ -318,7 +318,9 @@ def lines(
     by, size = [name for name in (hue, panel) if name], size if size and table[size].nunique() > 1 else ""
     rows = as_steps(table, x, by) if steps else table
     named = not pd.api.types.is_numeric_dtype(rows[x])
-    rows = _with_gaps(rows, x, by) if points and named and by else rows
+    if points and named and by:  # a row without a value at each x that a line has none for
+        every = rows[[*by]].drop_duplicates().merge(rows[[x]].drop_duplicates(), how="cross")
+        rows = every.merge(rows, how="left", on=[*by, x])
     palette = dict(palette or colours(table[hue])) if hue else {}
     rows = rows.assign(**{hue: pd.Categorical(rows[hue], [*palette])}) if hue else rows
     plot = so.Plot(rows, x=x, y=y, color=hue or None)
@@ -372,12 +374,6 @@ def _with_intervals(
         mark = so.Dot(**look) if size else so.Dot(pointsize=4, **look)
         plot = plot.add(mark, *beside, **layer, marker=by, pointsize=size or None)
     return plot
-
-
-def _with_gaps(table: pd.DataFrame, x: str, by: Sequence[str]) -> pd.DataFrame:
-    """With a row without a value at each x that a line has none for."""
-    every = table[[*by]].drop_duplicates().merge(table[[x]].drop_duplicates(), how="cross")
-    return every.merge(table, how="left", on=[*by, x])
 
 
 def count_keys(numbers: pd.Series, sizes: tuple[float, float] = _SIZES) -> list[Line2D]:

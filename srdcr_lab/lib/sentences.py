@@ -187,7 +187,8 @@ def sentences(
         raise TypeError("a claim has one bound: above or below")
     relation = Relation.BELOW if below is not None else Relation.ABOVE
     bound: float | str = below if below is not None else above if above is not None else 0.0
-    rows = _rows(table)
+    given: Any = table.to_dict("records") if isinstance(table, pd.DataFrame) else table or ()
+    rows: list[Mapping[str, Any]] = [given] if isinstance(given, Mapping) else list(given)
     if not rows:
         return Sentence(f"{Standing.NOT_MEASURED}: whether {claim} (n = 0 {of}).", Standing.NOT_MEASURED)
     claim = claim.format_map({name: _label(name, value) for name, value in rows[0].items()})
@@ -197,9 +198,8 @@ def sentences(
         name = ", ".join(_label(key, row[key]) for key in by if not _missing(row.get(key)))
         by_verdict.setdefault(verdict, []).append(f"{name} ({numbers})" if name else f"({numbers})")
     ordered = [(verdict, by_verdict[verdict]) for verdict in Standing if verdict in by_verdict]
-    families = {int(row["family"]) for row in rows if "family" in row}
-    over = f" over {max(families)} comparisons" if families else ""
-    note = f" (Holm-corrected{over})" if any("p_holm" in row for row in rows) else ""
+    family = max((int(row.get("family", 0)) for row in rows if "p_holm" in row), default=1)  # 0: not said
+    note = f" (Holm-corrected over {family} comparisons)" if family > 1 else " (Holm-corrected)" if not family else ""
     if len(rows) == 1 and not by:
         ((verdict, (numbers,)),) = ordered
         return Sentence(f"{verdict}: {_INTRODUCED.get(verdict, 'whether ')}{claim}{note} {numbers}.", verdict)
@@ -229,12 +229,6 @@ def answer_box(*lines: str, label: str = "") -> Html:
         The box.
     """
     return render("parts", "answer", lines=lines, label=label)
-
-
-def _rows(table: Any) -> list[Mapping[str, Any]]:
-    if isinstance(table, pd.DataFrame):
-        return list(table.to_dict("records"))
-    return [table] if isinstance(table, Mapping) else list(table or ())
 
 
 def _judged(

@@ -17,7 +17,7 @@ import time
 from bisect import bisect
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, aclosing, nullcontext
+from contextlib import aclosing, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from itertools import accumulate
@@ -30,7 +30,7 @@ import httpx2
 from srdcr_lab.models.api import MOST_BYTES, ApiChat, ReplyError, tallied
 from srdcr_lab.models.base import received, redact, room
 from srdcr_lab.models.spending import FREE, StoredModel, worst_case_usd
-from srdcr_lab.models.store import Asked, Store
+from srdcr_lab.models.store import Asked
 from srdcr_lab.records import BadInput, CallFailed, Request, SrdcrError, Stopped, TemperatureRefused
 from srdcr_lab.records.files import from_json, one_writer, parse_json
 from srdcr_lab.records.types import Place
@@ -114,14 +114,10 @@ async def ask_batch(
     Raises `BudgetExhausted` where some did not fit, after what fitted has come in; `Stopped` where the provider cannot
     be reached; `BadInput` where it has no batches, or does not know one that is under way.
     """
-    with _alone(live.store, live.identity.key):
+    path, key = live.store.path, hashlib.sha256(live.identity.key.encode()).hexdigest()[:8]
+    # Two processes would send the same twice. The lock ends with the process that holds it.
+    with nullcontext() if path == ":memory:" else one_writer(Path(f"{path}-batches-{key}")):
         return await _Wave(live, tell, pause_s).all_of(wave)
-
-
-def _alone(store: Store, key: str) -> AbstractContextManager[object]:
-    """Two processes would send the same twice. The lock ends with the process that holds it."""
-    place = f"{store.path}-batches-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
-    return nullcontext() if store.path == ":memory:" else one_writer(Path(place))
 
 
 class _Wave:

@@ -11,7 +11,6 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -308,7 +307,6 @@ class Results:
             The run has other methods that use the confidence. Their records do not say what they would answer;
             `srdcr_lab.study.study_of(results, tau=…).run()` takes it from the store.
         """
-        must_be("tau", tau, (Real,), "a number from 0 to 1")
         check_ranges(tau=tau)
         asked = self.manifest["asked"]
         unknown = bool(asked.get("prompts_sha256"))  # whether a method of one's own may use it; an import asks nothing

@@ -41,8 +41,7 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("text", "tokens", "value", "answer_type"), [
-    ("In 1874.", TOKENS, "1874", "year"),
-    ("1874", ["18", "74"], "1874", "year"),
+    ("In 1874.", TOKENS, "1874", "year"), ("1874", ["18", "74"], "1874", "year"),
     ("2 km, or 2000 m", ["2 km", ", or ", "2000", " m"], "2000", "number"),
     (" Rome \n", [" ", "Rome", " \n"], "Rome", "city"),
     ("It was Marie Curie, born Skłodowska.", ["It was ", "Marie", " Curie", ", born Skłodowska."], "Curie", "name"),

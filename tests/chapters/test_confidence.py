@@ -13,7 +13,7 @@ from srdcr_lab.confidence import precision_steps, questions_for_width, risk_cove
 from srdcr_lab.knowledge import categories_by_domain, category_thresholds
 from srdcr_lab.lib.gating import decision_flow, decisions_by_condition, redecided
 from srdcr_lab.lib.summary import summary
-from srdcr_lab.records import Decision
+from srdcr_lab.records import BadInput, Decision
 from tests.simulated import simulated
 
 
@@ -76,6 +76,8 @@ def test_questions_in_all_are_enough_nine_times_in_ten(coverage: float) -> None:
     needed = questions_for_width(0.9, coverage, 0.1)
     enough = [1 - binom.cdf(needed.n_above - 1, n, coverage) for n in (needed.n_questions - 1, needed.n_questions)]
     assert enough[0] < 0.9 <= enough[1]
+    with pytest.raises(BadInput, match=r"width 0 in \(0, 1\)"):
+        questions_for_width(0.9, coverage, 0)
 
 
 def test_risk_and_coverage_by_hand() -> None:
@@ -108,6 +110,8 @@ def test_where_no_debate_was_needed_the_context_answer_stands() -> None:
     shares of them."""
     rows = simulated(80).query("method == 'sr_dcr'")
     agreed = rows.assign(verdict=None, missing=None, context_correct=True)
+    with pytest.raises(BadInput, match="tau is a number from 0 to 1, got 5"):
+        decisions_by_condition(agreed, 5)
     overall = decisions_by_condition(agreed, 0.9).iloc[2]
     assert (overall.use_context, overall.abstain, overall.accuracy) == (len(rows), 0, 1.0)
     standard, perturbed, overall = decisions_by_condition(rows.query("level == 'standard'"), 0.9).itertuples()

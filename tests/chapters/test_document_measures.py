@@ -37,10 +37,8 @@ def outcome(answers: tuple[str, ...] | None, of: str = "q2") -> dict[str, Any]:
     (("1874", "1880"), (2, 2, 0), True),
     (("AD 1880", "1874"), (2, 2, 0), True),  # whatever order and spelling
     (("1874", "1880", "1777"), (3, 2, 0), True),  # a further answer is not known to be wrong
-    (("1874", "1880", "1901"), (3, 2, 1), False),
-    (("1874",), (1, 1, 0), False),
-    (("1901", "1850"), (2, 0, 2), False),
-    (None, (0, 0, 0), False),
+    (("1874", "1880", "1901"), (3, 2, 1), False), (("1874",), (1, 1, 0), False),
+    (("1901", "1850"), (2, 0, 2), False), (None, (0, 0, 0), False),
 ])  # fmt: skip
 def test_every_gold_answer_and_no_wrong_one(
     answers: tuple[str, ...] | None, counts: tuple[int, int, int], match: bool

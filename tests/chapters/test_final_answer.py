@@ -173,6 +173,7 @@ def test_at_full_coverage_the_risk_is_that_of_all_answers() -> None:
     assert last["coverage"].to_dict() == pytest.approx(known["coverage"].to_dict())
     assert (last["n_without_belief"] == last["n_answered"]).all(), "no method weighed an answer"
     assert last["aurc"].to_dict() == pytest.approx(last["risk"].to_dict()), "in any order the risk is the same"
+    assert on.matched_coverage(RECORDS).empty, "nothing is said of answers whose order is chance"
 
 
 def test_methods_meet_where_both_answer_as_many() -> None:

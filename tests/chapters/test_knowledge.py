@@ -35,14 +35,12 @@ HIGHLY, MAYBE, WEAKLY, UNKNOWN = KnowledgeCategory
     (10, 32, MAYBE),  # 0.3125
     (9, 32, WEAKLY),  # 0.28125
     (6, 32, WEAKLY),  # 0.1875, the paper's World Series
-    (1, 32, WEAKLY),
-    (0, 32, UNKNOWN),
+    (1, 32, WEAKLY), (0, 32, UNKNOWN),
     (32, 32, HIGHLY),
     (17, 20, HIGHLY),  # 0.85 exactly
     (34, 40, HIGHLY),
     (3, 10, MAYBE),  # 0.30 exactly
-    (6, 20, MAYBE),
-    (1, 1, HIGHLY),
+    (6, 20, MAYBE), (1, 1, HIGHLY),
 ])  # fmt: skip
 def test_category_of_draws(right: int, n: int, category: KnowledgeCategory) -> None:
     assert knowledge_category(sampled_accuracy([True] * right + [False] * (n - right))) is category

@@ -212,8 +212,7 @@ def test_the_slope_is_sklearns() -> None:
     ([0.2, 0.4, 0.6], [1, 1, 1], "every claim was followed"),
     ([0.2, 0.4, 0.6], [0, 0, 0], "no claim was followed"),
     ([0.2, 0.4, 0.6, 1.0], [1, 1, 0, 0], "the offset separates the outcomes"),
-    ([0.4, 0.4, 0.4], [1, 0, 1], "one offset only"),
-    ([0.2, 0.4], [1, 0], "fewer than 3 questions"),
+    ([0.4, 0.4, 0.4], [1, 0, 1], "one offset only"), ([0.2, 0.4], [1, 0], "fewer than 3 questions"),
 ])  # fmt: skip
 def test_where_there_is_no_slope_a_note_says_why(x: list[float], y: list[int], note: str) -> None:
     found = on.logistic_slope(x, y, range(len(x)))

@@ -84,8 +84,7 @@ def test_items_that_are_wrong(
         "unknown items 'nonsense'; expected facts, facts:testbed, facts:pairs, facts:second, facts:grid, "
         "facts:options, facts:claims, facts:rewrites, facts:documents, hops, facts:public, facts:held, a benchm",
     ),
-    ("facts:moon", "unknown items 'facts:moon'"),
-    ("missing.csv", "there is no file missing.csv"),
+    ("facts:moon", "unknown items 'facts:moon'"), ("missing.csv", "there is no file missing.csv"),
     ("pyproject.toml", "items come as .csv, .jsonl or .parquet, not .toml"),
     ("data", "data is a folder; items are a file"),
 ])  # fmt: skip
@@ -185,10 +184,8 @@ def test_a_folder_that_cannot_be(tmp_path: Path, openai: list[object], refused: 
 
 
 @pytest.mark.parametrize(("place", "says"), [
-    ("x" * 5000, "is too long; give a shorter one"),
-    ("a/" * 3000, "is too long; give a shorter one"),
-    ("a\0b", "is not a path: it has a character"),
-    ("\udcff", "is not a path: it has a character"),
+    ("x" * 5000, "is too long; give a shorter one"), ("a/" * 3000, "is too long; give a shorter one"),
+    ("a\0b", "is not a path: it has a character"), ("\udcff", "is not a path: it has a character"),
 ])  # fmt: skip
 @pytest.mark.parametrize("command", [
     ("run", "--model", "openai:x", "--out"), ("plan", "--model", "openai:x", "--items"), ("data", "check"),

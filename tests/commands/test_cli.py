@@ -121,10 +121,8 @@ def test_roles_by_other_models(openai: list[object], items_csv: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(("change", "named"), [
-    (["--tau", 0.8], "tau was 0.9, is now 0.8"),
-    (["--samples", 3], "knowledge_draws was 2, is now 3"),
-    (["--seed", 1], "seed was 0, is now 1"),
-    (["--limit", 2], "limit was null, is now 2"),
+    (["--tau", 0.8], "tau was 0.9, is now 0.8"), (["--samples", 3], "knowledge_draws was 2, is now 3"),
+    (["--seed", 1], "seed was 0, is now 1"), (["--limit", 2], "limit was null, is now 2"),
     (["--methods", "sr_dcr"], 'methods was ["few_shot", "sr_dcr"], is now ["sr_dcr"]'),
     (["--model", "openai:other"], 'models.answerer.name was "test", is now "other"'),
     (["--judge", "openai:test#two"], 'models.judge.label was "", is now "two"'),
@@ -248,8 +246,7 @@ def _plan(ended: Ended) -> dict[str, tuple[Ends, Ends]]:
 
 
 @pytest.mark.parametrize(("design", "items", "confidence"), [
-    ("acvd", "facts:testbed", "auto"),
-    ("symmetric", "own", "verbalized"),
+    ("acvd", "facts:testbed", "auto"), ("symmetric", "own", "verbalized"),
     ("released", "facts:testbed", "self_consistency"),
 ])  # fmt: skip
 def test_the_plan_says_what_a_run_then_pays(

@@ -81,8 +81,7 @@ def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
     (without("domain", plain()), "file, domain: Field required"),  # although it has a default
     (plain(documents=[without("source", plain()["documents"][0])]), "file, documents, 1, source: Field required"),
     (plain(documents=["In 1874."]), "file, documents, 1: expected an object, got 'In 1874.'"),
-    ([plain()], "file: expected an object, got [{"),
-    (None, "file: expected an object, got None"),
+    ([plain()], "file: expected an object, got [{"), (None, "file: expected an object, got None"),
 ])  # fmt: skip
 def test_a_record_of_another_making_is_named_by_file_and_field(record: object, says: str) -> None:
     with pytest.raises(BadInput, match=f"^{re.escape(says)}"):
@@ -109,8 +108,7 @@ def test_items_without_accepted_values_are_written_and_hashed_as_before_there_we
     ('{"srdcr_items": 1, "name": "x", "notes": [], "items": []}', "exemplars: Field required"),
     ('{"srdcr_items": 1, "name": "x", "notes": "", "items": [], "exemplars": []}', "notes: expected a valid array"),
     ('{"srdcr_items"', "is no items file of srdcr_lab; give one a run wrote"),
-    ("[]", "is no items file of srdcr_lab"),
-    ('{"name": "x"}', "is no items file of srdcr_lab"),
+    ("[]", "is no items file of srdcr_lab"), ('{"name": "x"}', "is no items file of srdcr_lab"),
 ])  # fmt: skip
 def test_a_damaged_file_of_items(tmp_path: Path, content: str, says: str) -> None:
     (tmp_path / "items.json").write_text(content)

@@ -54,8 +54,7 @@ def test_the_items_are_read_back(srdcr: Srdcr, table: Path, tmp_path: Path, endi
 
 
 @pytest.mark.parametrize(("columns", "ids"), [
-    ({}, ("row-2", "row-2", "row-2@+20")),
-    ({"item_id": ["a", "b"]}, ("b", "b", "b@+20")),
+    ({}, ("row-2", "row-2", "row-2@+20")), ({"item_id": ["a", "b"]}, ("b", "b", "b@+20")),
     ({"question_id": ["c", "d"]}, ("d", "d", "d@+20")),
     ({"question_id": ["c", "d"], "item_id": ["a", "b"]}, ("b", "d", "b@+20")),
 ])  # fmt: skip

@@ -151,3 +151,5 @@ def test_missing_ones_are_left_out_and_counted() -> None:
     some = [0.9, 0.8, 0.7, math.nan, 0.1], [True, False, True, False, None]
     assert known_pairs(*some)[-1] == {"n": 3, "n_target": 2, "n_missing": 1, "n_unlabelled": 1}
     assert auroc(*some) == whole
+    with pytest.raises(ValueError, match=r"a target is true or false \(1 or 0\), got 2"):
+        auroc([0.9, 0.8], [2, 1])

@@ -78,12 +78,24 @@ def test_several_rows_for_an_item_are_bad_input() -> None:
         summary(twice)
     with pytest.raises(BadInput, match=r"unknown method 'goldn' \(did you mean golden\?\)"):
         compare(twice, "a", "goldn")
-    with pytest.raises(BadInput, match=r"unknown condition 'standrd' \(did you mean"):
-        compare(twice, "a", "b", condition="standrd")
+    with pytest.raises(BadInput, match=r"unknown method 'SR-DCR' \(did you mean sr_dcr\?\)"):
+        compare_all(twice, "SR-DCR")
+    with pytest.raises(BadInput, match="unknown design 'acdv'"):
+        compare(twice, "acdv", "acvd", column="design")
+    for condition in ("standrd", None):
+        with pytest.raises(BadInput, match=f"unknown condition {condition!r}"):
+            compare(twice, "a", "b", condition=condition)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="several rows for an item"):
         compare(twice, "a", "b")
     with pytest.raises(BadInput, match="column is method or design, got 'model'"):
         compare_all(twice, "a", column="model")
+
+
+def test_runs_are_paired_by_what_was_asked_and_not_by_the_number_of_a_row() -> None:
+    one, other = (two_methods("rwr", "").assign(run=name, claimed_answer="1", question=list("xyz")) for name in "AB")
+    assert compare(pd.concat([one, other]), "A", "B", column="run").n == 3
+    found = compare(pd.concat([one, other.assign(question=list("yxz"))]), "A", "B", column="run")
+    assert (found.n, found.n_unpaired) == (1, 4)
 
 
 def test_sign_flips_against_every_pattern_of_signs() -> None:

@@ -18,14 +18,12 @@ LETTERS = {"R": R, "U": U, "?": X}
 
 @pytest.mark.parametrize(("path", "verdict", "r_star", "stabilised"), [
     ("RRRRRR", R, 0, True),  # one opinion from the start
-    ("UUUUUU", U, 0, True),
-    ("RUUUUU", U, 1, True),
+    ("UUUUUU", U, 0, True), ("RUUUUU", U, 1, True),
     ("RRUURR", R, 4, True),  # the earlier R do not count: U stands between
     ("RURURU", U, 5, False),  # alternates to the end
     ("UUUUUR", R, 5, False),  # changed in the last round
     ("RR?RRR", R, 3, True),  # UNPARSED breaks the run
-    ("RRRR?R", R, 5, False),
-    ("?UUUUU", U, 1, True),
+    ("RRRR?R", R, 5, False), ("?UUUUU", U, 1, True),
     ("RRRRR?", X, None, False),  # the last is UNPARSED, so is V*
     ("??????", X, None, False),
     ("R", R, 0, False),  # one round: r* = R − 1
@@ -51,17 +49,12 @@ def test_r_star_is_the_earliest_round_of_the_papers_equation() -> None:
 
 
 @pytest.mark.parametrize(("verdict", "confidence", "gate", "decision"), [
-    (R, 0.99, True, Decision.USE_CONTEXT),
-    (R, 0.01, True, Decision.USE_CONTEXT),
-    (R, math.nan, True, Decision.USE_CONTEXT),
-    (U, 0.91, True, Decision.USE_PRIOR),
+    (R, 0.99, True, Decision.USE_CONTEXT), (R, 0.01, True, Decision.USE_CONTEXT),
+    (R, math.nan, True, Decision.USE_CONTEXT), (U, 0.91, True, Decision.USE_PRIOR),
     (U, 0.90, True, Decision.USE_PRIOR),  # Conf ≥ τ
-    (U, math.nextafter(0.90, 0), True, Decision.ABSTAIN),
-    (U, math.nan, True, Decision.ABSTAIN),
-    (X, 0.99, True, Decision.ABSTAIN),
-    (R, 0.01, False, Decision.USE_CONTEXT),
-    (U, 0.01, False, Decision.USE_PRIOR),
-    (U, math.nan, False, Decision.USE_PRIOR),
+    (U, math.nextafter(0.90, 0), True, Decision.ABSTAIN), (U, math.nan, True, Decision.ABSTAIN),
+    (X, 0.99, True, Decision.ABSTAIN), (R, 0.01, False, Decision.USE_CONTEXT),
+    (U, 0.01, False, Decision.USE_PRIOR), (U, math.nan, False, Decision.USE_PRIOR),
     (X, 0.99, False, Decision.ABSTAIN),
 ])  # fmt: skip
 def test_routing(verdict: Verdict, confidence: float, gate: bool, decision: Decision) -> None:

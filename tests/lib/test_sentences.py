@@ -55,18 +55,18 @@ def test_a_sentence_by_hand(numbers: tuple[float, ...], options: dict[str, float
 def test_rows_of_a_table_are_named_and_sorted_by_verdict() -> None:
     rows = [
         {"a": "sr_dcr", "b": "few_shot", "condition": name, "value": value, "low": value - 0.05, "high": value + 0.05,
-         "n": 100, "p_holm": p}
+         "n": 100, "p_holm": p, "family": 17}
         for name, value, p in (("true", 0.02, 0.4), ("false", 0.1, 0.0001), ("all", 0.2, 0.0001))
     ]  # fmt: skip
     text = sentences("{a} is right more often than {b}", pd.DataFrame(rows), by=["condition"])
     assert text == (
-        "Supported: SR-DCR is right more often than Few-Shot (Holm-corrected), for false (+0.10 [+0.05, +0.15], "
-        "p < 0.001, n = 100 questions) and all (+0.20 [+0.15, +0.25], p < 0.001, n = 100 questions). "
-        "Inconclusive for true (+0.02 [−0.03, +0.07], p = 0.400, n = 100 questions)."
+        "Supported: SR-DCR is right more often than Few-Shot (Holm-corrected over 17 comparisons), for false "
+        "(+0.10 [+0.05, +0.15], p < 0.001, n = 100 questions) and all (+0.20 [+0.15, +0.25], p < 0.001, "
+        "n = 100 questions). Inconclusive for true (+0.02 [−0.03, +0.07], p = 0.400, n = 100 questions)."
     )
     assert text.verdict is None
     text = sentences("A wins", rows, by=["b"], before="than")
-    assert text.startswith("Supported: A wins (Holm-corrected) than ")
+    assert text.startswith("Supported: A wins (Holm-corrected over 17 comparisons) than ")
     assert sentences("x", rows[:0]) == "Not measured: whether x (n = 0 questions)."
 
 

@@ -41,8 +41,7 @@ def test_a_fault_is_survived_and_counted(loopback: Loopback, fault: Fault, in_va
 
 
 @pytest.mark.parametrize(("fault", "sentence", "attempts", "in_vain"), [
-    (Fault.RATE_LIMIT, "answered 429 (scripted 429)", 3, 0),
-    (Fault.CUT, "failed or was cut, 3 times", 3, 3),
+    (Fault.RATE_LIMIT, "answered 429 (scripted 429)", 3, 0), (Fault.CUT, "failed or was cut, 3 times", 3, 3),
     (Fault.HANG, "no reply within 0.1 s, 3 times", 3, 3),
     (Fault.BROKEN_JSON, "If that is a web page, correct the base URL", 1, 1),
     (Fault.NOT_A_COMPLETION, "is malformed (not the JSON of a completion)", 1, 1),

@@ -172,11 +172,9 @@ def _failed(unanswered: int, kind: type[SrdcrError] = CallFailed) -> SrdcrError:
 
 
 @pytest.mark.parametrize(("model", "draws", "booked"), [
-    (Unlucky(0, 1), 1, 0.2),
-    (Unlucky(2, 1), 1, 0.2 + 2 * WORST),
+    (Unlucky(0, 1), 1, 0.2), (Unlucky(2, 1), 1, 0.2 + 2 * WORST),
     (Unlucky(9, 1), 1, 4 * WORST),  # never more than was reserved
-    (Unlucky(0, 0, _failed(3)), 4, 3 * 4 * WORST),
-    (Unlucky(0, 2, _failed(0)), 4, 2 * 0.2),
+    (Unlucky(0, 0, _failed(3)), 4, 3 * 4 * WORST), (Unlucky(0, 2, _failed(0)), 4, 2 * 0.2),
     (Unlucky(0, 0, BadInput("the key was refused")), 4, 0.0), (Unlucky(0, 0, _failed(1, BadInput)), 4, 4 * WORST),
 ])  # fmt: skip
 def test_attempts_that_timed_out_and_calls_that_failed_book_what_may_be_billed(

@@ -172,8 +172,7 @@ def test_equal_draws_are_blamed_where_chance_does_not_explain_them(
 
 
 @pytest.mark.parametrize(("pairs", "told"), [
-    (["aa", "bb", "cc", "dd"], YES),
-    (["aa", "bb", "cc", "de"], PARTLY),
+    (["aa", "bb", "cc", "dd"], YES), (["aa", "bb", "cc", "de"], PARTLY),
     (["ab", "cd", "ef", "gh"], NO),
     (["aa", "aa", "aa", "bb"], UNTOLD),  # half of the pairs are equal: .5 ** 4 = .06
     (["aa", "aa", "bb", "cc"], YES),  # a sixth of them
@@ -190,8 +189,7 @@ def day(*logprobs: float, beside: str = "a") -> list[Completion]:
 
 
 @pytest.mark.parametrize(("replies", "repeats", "matters"), [
-    (day(-1, -1, -1, -1), YES, NO),
-    (day(-1, -1, -1, -1, beside="b"), PARTLY, NO),
+    (day(-1, -1, -1, -1), YES, NO), (day(-1, -1, -1, -1, beside="b"), PARTLY, NO),
     (day(-1, -1.2, -1.2, -1.2), YES, YES),  # what was seen before is another number
     (day(-1.2, -1.2, -1.2, -1), YES, YES),
     (day(-1, -1.2, -1, -1.2), YES, NO),  # it is another number anyhow

@@ -269,11 +269,9 @@ def test_half_of_the_chosen_are_known_and_weights_undo_it(studied: Ran) -> None:
 
 
 @pytest.mark.parametrize(("there", "quota"), [
-    ((20, 20, 20, 20), (2, 2, 2, 1)),
-    ((1, 20, 20, 20), (1, 3, 2, 1)),
+    ((20, 20, 20, 20), (2, 2, 2, 1)), ((1, 20, 20, 20), (1, 3, 2, 1)),
     ((1, 1, 20, 20), (1, 1, 3, 2)),  # fewer known ones than half: all of them
-    ((20, 20, 1, 0), (3, 3, 1, 0)),
-    ((1, 0, 1, 0), (1, 0, 1, 0)),
+    ((20, 20, 1, 0), (3, 3, 1, 0)), ((1, 0, 1, 0), (1, 0, 1, 0)),
 ])  # fmt: skip
 def test_quotas_of_seven(there: tuple[int, ...], quota: tuple[int, ...]) -> None:
     names = ("HIGHLY_KNOWN", "MAYBE_KNOWN", "WEAKLY_KNOWN", "UNKNOWN")

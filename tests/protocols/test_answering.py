@@ -123,12 +123,10 @@ def read(text: str, of: Item, match: Match) -> Answer:
 
 
 @pytest.mark.parametrize(("text", "value", "exact", "anywhere"), [
-    ("1874", "1874", True, True),
-    ("It was 1874.", "1874", True, True),
+    ("1874", "1874", True, True), ("It was 1874.", "1874", True, True),
     ("1875", "1875", False, False),
     ("Either 1874 or 1875.", None, False, True),  # the released code finds the gold answer in it
-    ("I do not know.", None, False, False),
-    ("", None, False, False),
+    ("I do not know.", None, False, False), ("", None, False, False),
 ])  # fmt: skip
 def test_exact_and_loose_match(text: str, value: str | None, exact: bool, anywhere: bool) -> None:
     strict, loose = read(text, item(), Match.EXACT), read(text, item(), Match.ANYWHERE)

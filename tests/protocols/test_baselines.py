@@ -157,8 +157,7 @@ def test_golden_and_confidence_alone_decide() -> None:
 
 
 @pytest.mark.parametrize(("ruling", "answer", "decision", "missing"), [
-    ("REASONABLE", "1934", Decision.USE_CONTEXT, None),
-    ("UNREASONABLE", "1874", Decision.USE_PRIOR, None),
+    ("REASONABLE", "1934", Decision.USE_CONTEXT, None), ("UNREASONABLE", "1874", Decision.USE_PRIOR, None),
     ("?", None, Decision.ABSTAIN, Missing.UNPARSED),
 ])  # fmt: skip
 def test_the_verdict_alone_decides_whatever_the_confidence(
@@ -333,8 +332,7 @@ def test_five_rounds_at_most_then_the_majority_of_the_last() -> None:
 @pytest.mark.parametrize(("last", "answer"), [
     ((1874, 1934, 1900), "1874"),  # all differ: the first agent's
     (("No idea", 1934, 1900), "1934"),  # an unread answer does not vote
-    (("No idea", "No idea", 1900), "1900"),
-    ((1874, "No idea", 1874), "1874"),
+    (("No idea", "No idea", 1900), "1900"), ((1874, "No idea", 1874), "1874"),
 ])  # fmt: skip
 def test_ties_go_to_the_first_agent_whose_answer_was_read(last: Sequence[object], answer: str) -> None:
     _, outcome = debated(*[[1934, 1874, 1874]] * 4, last)

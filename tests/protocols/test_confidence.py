@@ -102,8 +102,7 @@ def test_the_threshold_is_on_the_exponentiated_mean_and_not_on_the_log() -> None
     ((" 18", "74"), (0, 1)),  # a leading space that belongs to a token
     (("In", " ", "1874", ",", " I", " think", "."), (2,)),  # a sentence around it
     (("It", " was", " 18", "74", "!"), (2, 3)),
-    (("1874", "\n\n"), (0,)),
-    (("**", "1874", "**"), (1,)),
+    (("1874", "\n\n"), (0,)), (("**", "1874", "**"), (1,)),
     (("Answer", ":", " 1874"), (2,)),
 ])  # fmt: skip
 def test_only_the_tokens_of_the_answer_count(tokens: tuple[str, ...], kept: tuple[int, ...]) -> None:

@@ -81,17 +81,12 @@ TABLE_3 = {"cot": 1, "self_reflection": 3, "self_consistency": 7, "mad": 10, "se
 
 @pytest.mark.parametrize(("name", "of", "prompts"), [
     *((name, BOOKS, prompts) for name, prompts in TABLE_3.items()),
-    ("cfmad", CLAIM, 7),
-    ("cfmad_swapped", BOOKS, 10),
-    ("cfmad_stances_3", BOOKS, 13),
-    ("cfmad_stances_4", BOOKS, 16),
+    ("cfmad", CLAIM, 7), ("cfmad_swapped", BOOKS, 10),
+    ("cfmad_stances_3", BOOKS, 13), ("cfmad_stances_4", BOOKS, 16),
     ("cfmad_stances_5", BOOKS, 16),  # every option is a stance: none has to be chosen
-    ("cfmad_rounds_2", BOOKS, 14),
-    ("cfmad_rounds_5", CLAIM, 23),
-    ("direct_judge", BOOKS, 6),
-    ("direct_judge", CLAIM, 3),
-    ("replace_with_self_reflection", BOOKS, 8),
-    ("replace_with_mad", BOOKS, 10),
+    ("cfmad_rounds_2", BOOKS, 14), ("cfmad_rounds_5", CLAIM, 23),
+    ("direct_judge", BOOKS, 6), ("direct_judge", CLAIM, 3),
+    ("replace_with_self_reflection", BOOKS, 8), ("replace_with_mad", BOOKS, 10),
     ("replace_with_mad", CLAIM, 7),
 ])  # fmt: skip
 def test_prompts_per_sample_of_table_3_variants_and_ablations(name: str, of: Item, prompts: int) -> None:

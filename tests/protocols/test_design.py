@@ -115,8 +115,7 @@ def test_the_final_verdict_alone_is_v_star(last: str) -> None:
 
 
 @pytest.mark.parametrize(("k", "path", "calls"), [
-    (1, "R", 2 + 3),
-    (2, "URR", 2 + 9),
+    (1, "R", 2 + 3), (2, "URR", 2 + 9),
     (2, "URURUR", 20),  # never
     (2, "R??RR", 2 + 15),  # unparsed verdicts settle nothing
     (3, "URRUUU", 20),

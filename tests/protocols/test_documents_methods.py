@@ -58,8 +58,7 @@ def test_concatenation_is_one_call_that_sees_every_document_in_order() -> None:
 @pytest.mark.parametrize(("reply", "values", "missing"), [
     ("answers: 1874 | 1901", ("1874", "1901"), None),
     ("**Answers:** 1874 | AD 1874", ("1874",), None),  # one year, twice
-    ("answers: none", (), Missing.ABSTAINED),
-    ("answers:", (), Missing.UNPARSED),
+    ("answers: none", (), Missing.ABSTAINED), ("answers:", (), Missing.UNPARSED),
     ("answers: perhaps", (), Missing.UNPARSED), ("answers: 1874 or 1901 | 1874", (), Missing.UNPARSED),
     ("1874", (), Missing.UNPARSED),
     ("answers: 1874\nI hope this helps.", (), Missing.UNPARSED),

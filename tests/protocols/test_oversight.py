@@ -46,8 +46,7 @@ def two_turns(critic: str) -> str:
 
 @pytest.mark.parametrize(("design", "shown", "calls", "openings"), [
     ("judge_alone", f"<passage>\n{FALSE.context}\n</passage>", 3, 0),
-    ("two_answers", two_turns("1874."), 3, 0),
-    ("one_critique", two_turns("1874. I am certain."), 4, 1),
+    ("two_answers", two_turns("1874."), 3, 0), ("one_critique", two_turns("1874. I am certain."), 4, 1),
 ])  # fmt: skip
 def test_a_judge_of_no_debate_hears_the_passage_or_two_answers_or_one_critique(
     design: str, shown: str, calls: int, openings: int

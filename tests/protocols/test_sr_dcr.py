@@ -37,8 +37,7 @@ def outcome_of(model: ScriptedModel, of: Item, chosen: Choices | None = None) ->
 
 @pytest.mark.parametrize(("prior", "judge", "decision", "answer", "missing"), [
     (SURE, REASONABLE, CONTEXT, "1934", None),  # whatever the confidence
-    (UNSURE, REASONABLE, CONTEXT, "1934", None),
-    (SURE, UNREASONABLE, PRIOR, "1874", None),
+    (UNSURE, REASONABLE, CONTEXT, "1934", None), (SURE, UNREASONABLE, PRIOR, "1874", None),
     (UNSURE, UNREASONABLE, ABSTAIN, None, Missing.ABSTAINED),
     (SURE, "Hard to say.", ABSTAIN, None, Missing.UNPARSED),
     (NO_IDEA, UNREASONABLE, ABSTAIN, None, Missing.ABSTAINED),  # never preferred to the passage
@@ -86,8 +85,7 @@ def test_every_design_is_run_by_the_same_protocol() -> None:
     ({"confidence": "sequence"}, None, [FALSE], [(20, 20)]),
     ({"confidence": "self_consistency"}, None, [FALSE], [(36, 36)]),  # and 16 draws
     ({"confidence": "verbalized"}, None, [FALSE], [(21, 21)]),  # and one question
-    ({"rounds": 1}, None, [FALSE], [(5, 5)]),
-    ({"rounds": 2}, None, [FALSE], [(8, 8)]),
+    ({"rounds": 1}, None, [FALSE], [(5, 5)]), ({"rounds": 2}, None, [FALSE], [(8, 8)]),
     ({"preset": "released"}, None, [FALSE], [(19, 19)]),  # saves the first verdict
     # two forms of a question share the prior answer, its draws and the blind critic's opening
     ({}, None, [TRUE, FALSE], [(20, 20), (20, 18)]),

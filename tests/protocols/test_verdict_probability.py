@@ -41,8 +41,7 @@ SAYS_R = ruling(("Not UNREASONABLE at all.", 0.5), ("\nfinal decision: ", 0.9), 
 
 
 @pytest.mark.parametrize(("said", "expected"), [
-    (SAYS_U, 0.7),
-    (SAYS_R, 0.2),
+    (SAYS_U, 0.7), (SAYS_R, 0.2),
     (ruling(("**Final decision:", 0.9), (" **un", 0.6), ("reasonable**\n", 0.9)), 0.6),
     (ruling(("final decision: UNREASONABLE", 0.25)), 0.25),  # a single token: as it is
     (replace(SAYS_U, tokens=None, logprobs=None), None),

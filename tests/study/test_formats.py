@@ -391,8 +391,7 @@ def test_no_key_leaves(results: lab.Results, tmp_path: Path, srdcr: Srdcr, monke
 
 @pytest.mark.parametrize(("arguments", "told"), [
     (("inspect", "DIR", "out.zip"), "expected a name that ends in .eval"),
-    (("inspect", ".", "out.eval"), "holds no run"),
-    (("sql", "DIR", "out"), "'sql' is not 'inspect'"),
+    (("inspect", ".", "out.eval"), "holds no run"), (("sql", "DIR", "out"), "'sql' is not 'inspect'"),
 ])  # fmt: skip
 def test_bad_arguments_are_sentences(arguments: tuple[str, ...], told: str, results: lab.Results, srdcr: Srdcr) -> None:
     assert told in srdcr.refuses("export", *(str(results.folder) if each == "DIR" else each for each in arguments))

@@ -242,8 +242,7 @@ def test_without_the_package_ray(loopback: Loopback, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize(("out", "batch", "given", "said"), [
-    ("out", True, {"ray": "local"}, "leave --ray out"),
-    ("out", False, {"shards": 2}, "give both ray"),
+    ("out", True, {"ray": "local"}, "leave --ray out"), ("out", False, {"shards": 2}, "give both ray"),
     (None, False, {"ray": "local"}, "give both ray"),
 ])  # fmt: skip
 def test_what_does_not_go_together(

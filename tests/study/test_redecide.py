@@ -4,6 +4,7 @@ import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pandas as pd
 import pytest
@@ -112,12 +113,8 @@ def test_a_run_is_copied_and_calls_that_failed_are_told(tmp_path: Path, caplog: 
         copy.deepcopy(results)
 
 
-async def _nothing(*_: object) -> None:
-    """A method whose author forgot to return."""
-
-
 @pytest.mark.parametrize(("run", "says"), [
-    (_nothing, r"what the method mine returns is an Outcome\(answer=…\), got None"),
+    (AsyncMock(return_value=None), r"what the method mine returns is an Outcome\(answer=…\), got None"),
     (lambda *_: Outcome(answer=None), "mine is awaited, so define it with `async def`, got Outcome"),
     (lambda *_: Outcome(answer="1874"), "the answer of an Outcome is an Answer, as prior_answer gives one, got '1874'"),
 ])  # fmt: skip

@@ -394,8 +394,7 @@ def test_a_manifest_of_any_shape_is_one_sentence(run: Path, tmp_path: Path, path
     ("run/turns.parquet", _parquet(pa.table({"text": [[{"a": 1}]]}))),  # of another schema
     ("run/run.json", b'{"schema_version": 2}'),
     ("run/items.json", b'{"srdcr_items": 1, "name": 7, "notes": [], "items": {}, "exemplars": []}'),
-    ("run/items.json", b'{"srdcr_items":' + b"[" * 100_000),
-    ("run/records.parquet", b"PAR1 not at all PAR1"),
+    ("run/items.json", b'{"srdcr_items":' + b"[" * 100_000), ("run/records.parquet", b"PAR1 not at all PAR1"),
     ("run/summary.csv", b""),
     ("store.jsonl.xz", lzma.compress(b"{}\n")),
 ])  # fmt: skip
@@ -455,8 +454,7 @@ def test_a_second_run_in_a_folder_is_told_of_the_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("content", "what"), [
     ("... a-key-of-my-own-1234 ...", "OPENAI_API_KEY"),
     ('{}\n{"text": "it is twelve\\"and\\\\more"}\n', "MY_SECRET"),  # as JSON escapes it
-    (f"{Path.cwd()}/items.csv", "the path"),
-    ("my key is sk-" + "a1" * 20, "looks like a key"),
+    (f"{Path.cwd()}/items.csv", "the path"), ("my key is sk-" + "a1" * 20, "looks like a key"),
 ])  # fmt: skip
 def test_a_trace_of_this_machine_is_not_shared(content: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-my-own-1234")

@@ -1,6 +1,7 @@
 """Waves at half price over the batch APIs of OpenAI and Anthropic: whatever happens, each line is answered once."""
 
 import asyncio
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,7 @@ from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import Budget, Price, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Store
 from srdcr_lab.records import BadInput, BudgetExhausted, Request, Stopped
+from srdcr_lab.records.files import one_writer
 from srdcr_lab.records.types import Place
 from tests.asking_batches import wave
 from tests.conftest import Srdcr
@@ -343,8 +345,8 @@ def test_a_batch_that_looks_like_ours_and_is_not(lab: Lab) -> None:
 
 @openai
 def test_two_processes_do_not_send_the_same(lab: Lab) -> None:
-    one = pytest.raises(Stopped, match="is in use by")
-    with closing(Store(lab.path)) as store, batches._alone(store, lab.model().identity.key), one:
+    name = hashlib.sha256(lab.model().identity.key.encode()).hexdigest()[:8]
+    with one_writer(Path(f"{lab.path}-batches-{name}")), pytest.raises(Stopped, match="is in use by"):
         lab.ask(wave(4))
     assert lab.ask(wave(4)) == {}
     assert not [*lab.path.parent.glob("*-batches-*")]

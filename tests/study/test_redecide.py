@@ -126,8 +126,7 @@ def test_a_slip_in_a_method_of_ones_own_is_a_sentence(monkeypatch: Any, run: Any
 
 def test_a_model_of_ones_own_says_who_it_is_and_what_it_gives() -> None:
     for name, said in {"identity": "the identity of a model is a Mod", "capabilities": "what a model can give"}.items():
-        model = reader()
-        setattr(model, name, "me")
+        setattr(model := reader(), name, "me")
         with pytest.raises(BadInput, match=said):
             Study(model, "facts:testbed", "few_shot", limit=2)
 

@@ -199,7 +199,7 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
             found = auroc(own, hits)
             gain = auroc_gain(own, first["self_confidence"], hits, first.index) if rows else Estimate()
             row |= found.columns(f"auroc_{name}") | gain.columns(f"gain_{name}")
-        rows.append(row | {"n": found.n})  # of the right answers, which every question has
+        rows.append(row | {"n": found.n})  # of the second target
     return pd.DataFrame(rows)
 
 
@@ -285,8 +285,12 @@ def questions_for_width(precision: float, coverage: float, width: float) -> Ques
     -------
     QuestionsNeeded
         The numbers of questions above τ and in all.
-    """
 
+    Raises
+    ------
+    BadInput
+        A number is out of its range.
+    """
     if not (0 <= precision <= 1 and 0 < coverage <= 1 and 0 < width < 1):
         raise BadInput(f"precision {precision} is in [0, 1], coverage {coverage} in (0, 1], width {width} in (0, 1)")
 

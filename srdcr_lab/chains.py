@@ -18,7 +18,7 @@ from srdcr_lab.answers import same_answer
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import majority_verdict
-from srdcr_lab.lib.groups import by_group, group_columns, names_of, with_matches
+from srdcr_lab.lib.groups import FROM_MEMORY, by_group, group_columns, names_of, with_matches, with_memory
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, shares
@@ -30,7 +30,6 @@ from srdcr_lab.records.names import called
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
-CLOSED_BOOK = "From memory"
 DEBATE, READER = called("sr_dcr_per_hop", "acvd"), called("few_shot")  # what the answer box compares
 _ACCURACY = ["accuracy", "accuracy_low", "accuracy_high"]
 HOP_OUTCOMES = {
@@ -60,7 +59,7 @@ def answer(results: Results) -> Html:
     if READER in set(rows["method"]):
         against = compare_all(rows, READER, conditions="overall").query("b == @DEBATE")
     final = chain_answers(results.records).query("condition == 'overall'").set_index("method")
-    ends = [f"{name}: {interval(*final.loc[name, _ACCURACY])}" for name in (CLOSED_BOOK, READER) if name in final.index]
+    ends = [f"{name}: {interval(*final.loc[name, _ACCURACY])}" for name in (FROM_MEMORY, READER) if name in final.index]
     rates = hop_verdicts(hops, "method").set_index("is_false").to_dict("index")
     said = [
         f"{interval(rate['share'], rate['low'], rate['high'])} of {rate['n']} {name} passages"
@@ -167,22 +166,27 @@ def localisation(hops: pd.DataFrame) -> pd.DataFrame:
         Of the chains with a false hop: "named", it is the first hop that is ruled out; "another", an earlier or later
         hop is; "none"; these sum to 1. "ranked": it has the highest P(UNREASONABLE) of the hops on the path, out of the
         chains with two such hops or more; one of m tied hops counts 1/m. "false_alarm": a hop of a true chain is ruled
-        out, out of the true chains. For "named" and "ranked", `chance` is what choosing a hop at random gives: for
-        "named" 1 / hops in the chains in which a hop is ruled out, for "ranked" 1 / hops ranked. `gain` is the mean of
-        the difference, with its 95 % interval. A share of nothing is NaN with n = 0.
+        out, out of the true chains. `chance` is for "named" that of a hop chosen at random, 1 / hops in the chains in
+        which a hop is ruled out; for "ranked" how often the same hop has the highest P(UNREASONABLE) of the same hops
+        where all passages are true (an unknown P counts as 1). `gain` is the mean of the difference, with its 95 %
+        interval. A share of nothing is NaN with n = 0.
     """
     judged = hops[hops.groupby("method")["verdict"].transform("count") > 0]
     one = ["method", "item_id", "question_id", "n_hops", "false_hop"]
     accused = judged["hop"].where(judged["verdict"] == Verdict.UNREASONABLE)
     chains = judged.assign(accused=accused).groupby(one, sort=False)["accused"].min().reset_index()
     graded = judged[judged["on_path"]].dropna(subset="p_unreasonable")
-    is_top = graded["p_unreasonable"] == graded.groupby(one)["p_unreasonable"].transform("max")
-    ranked = graded.assign(credit=graded["is_false"].where(is_top)).groupby(one)["credit"].agg(["size", "mean"])
-    chains = chains.merge(ranked[ranked["size"] > 1].reset_index(), on=one, how="left")
+    place, grades = ["method", "question_id", "hop"], {"ranked": "p_unreasonable", "by_chance": "p_all_true"}
+    all_true = graded[graded["false_hop"] == 0].set_index(place)["p_unreasonable"].rename("p_all_true")
+    graded = graded.join(all_true, on=place).fillna({"p_all_true": 1.0})
+    for credit, grade in grades.items():
+        graded[credit] = graded["is_false"].where(graded[grade] == graded.groupby(one)[grade].transform("max"))
+    ranked = graded.groupby(one).filter(lambda hops: len(hops) > 1).groupby(one)[[*grades]].mean()
+    chains = chains.merge(ranked.reset_index(), on=one, how="left")
     false, named = chains["false_hop"] > 0, chains["accused"] == chains["false_hop"]
     outcomes = {
         "named": named.where(false), "another": (chains["accused"].notna() & ~named).where(false),
-        "none": chains["accused"].isna().where(false), "ranked": chains["mean"].where(false),
+        "none": chains["accused"].isna().where(false), "ranked": chains["ranked"].where(false),
         "false_alarm": chains["accused"].notna().where(~false),
     }  # fmt: skip
 
@@ -190,7 +194,7 @@ def localisation(hops: pd.DataFrame) -> pd.DataFrame:
         for outcome in outcomes:
             known = part.dropna(subset=outcome)
             hits, whose = known[outcome].astype(float), known["question_id"]
-            chance = 1 / known["size"] if outcome == "ranked" else known["accused"].notna() / known["n_hops"]
+            chance = known["by_chance"] if outcome == "ranked" else known["accused"].notna() / known["n_hops"]
             row = {"outcome": outcome} | clustered_interval(hits, whose).columns("value")
             gain = contrast_interval(hits - chance, whose, np.zeros(len(hits)), {0: 1.0})
             gains = {"chance": chance.mean()} | gain.columns("gain")
@@ -257,14 +261,10 @@ def chain_answers(records: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         The columns of `summary` for every method and condition (true chains, chains with a false hop, their mean), and
-        the mean `calls` of an item. The method `CLOSED_BOOK` is the prior answer to the whole question; it takes as
+        the mean `calls` of an item. The method `FROM_MEMORY` is the prior answer to the whole question; it takes as
         many calls as the answer of few-shot.
     """
-    rows = by_variant(records)
-    memory = rows.sort_values("method", key=lambda method: method != READER).drop_duplicates(["model", "item_id"])
-    calls = memory["calls_alone"].where(memory["method"] == READER)
-    memory = memory.assign(method=CLOSED_BOOK, missing=None, verdict=None, calls_alone=calls)
-    rows = pd.concat([rows, memory.assign(correct=memory["prior_correct"])], ignore_index=True)
+    rows = with_memory(by_variant(records), READER)
     return summary(rows).merge(costs(rows)[[*group_columns(rows), "calls"]])
 
 

@@ -1,7 +1,4 @@
-"""The command line, put together from `srdcr_lab.commands`.
-
-Exit codes: 0 done; 1 done, some items failed (their rows say why); 2 bad input; 3 stopped, can be resumed.
-"""
+"""The command line, put together from `srdcr_lab.commands`."""
 
 from __future__ import annotations
 
@@ -11,7 +8,9 @@ import sys
 import threading
 
 if threading.current_thread() is threading.main_thread():
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends a run as Ctrl-C does
+    for name in {"SIGTERM", "SIGHUP"} & {*dir(signal)}:  # end a run as Ctrl-C does, but not where nohup ignores one
+        if signal.getsignal(number := getattr(signal, name)) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
 
 gc.set_threshold(100_000)  # modules and tables are a million objects that stay: looking for garbage among them is slow
 
@@ -31,6 +30,7 @@ except KeyboardInterrupt:  # nothing has begun
     print("srdcr: interrupted; run the same command again", file=sys.stderr)
     sys.exit(3)
 
+_REFUSED = (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS)  # for good
 GUIDE = {  # page of docs/guide that explains what was refused, by the part of the package that refused it
     "data/perturbing": "false-passages", "data": "questions", "prompts": "prompts", "protocols": "methods",
     "models": "models", "study/asking": "models", "study/formats": "elsewhere",
@@ -42,6 +42,7 @@ GUIDE = {  # page of docs/guide that explains what was refused, by the part of t
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script; turns errors into one sentence and an exit code."""
     try:
+        sys.stdout, sys.stderr = (stream or io.StringIO() for stream in (sys.stdout, sys.stderr))  # closed: None
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # of a terminal that has no τ
@@ -61,7 +62,7 @@ def main(arguments: list[str] | None = None) -> None:
             echo(f"more: {error.ctx.command_path} --help", err=True)
         code = BAD_INPUT
     except OSError as error:
-        refused = error.errno in (errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR)
+        refused = error.errno in _REFUSED
         _complain(f"{error}; {'give another path' if refused else 'fix that and run the same command again to resume'}")
         code = BAD_INPUT if refused else RESUMABLE
     except (click.Abort, KeyboardInterrupt):
@@ -94,7 +95,10 @@ def _page_of(error: BaseException) -> str:
     return f"docs/guide/{page}.md"
 
 
-@click.group(context_settings={"max_content_width": 120})
+_CODES = "Exit codes: 0 done; 1 done, some rows failed; 2 bad input; 3 stopped, can be resumed; 70 an error of ours."
+
+
+@click.group(context_settings={"max_content_width": 120}, epilog=_CODES)
 @click.version_option(package_name="srdcr-lab")
 def cli() -> None:
     """When should a language model believe the passage it is given, and when its own memory?"""

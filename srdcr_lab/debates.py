@@ -31,6 +31,7 @@ from srdcr_lab.lib.groups import (
     halves,
     is_standard,
     stack,
+    with_memory,
 )
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
@@ -271,7 +272,8 @@ def right_by_half(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFra
     """Compute how often each method or design is right on true passages, and how often on false ones.
 
     A debate is right if V* is Reasonable on a true passage, or Unreasonable on a false one. A method without verdicts
-    is right if its answer is: misreading a false claim does not make it right.
+    is right if its answer is: misreading a false claim does not make it right. Among answers stands `FROM_MEMORY`: the
+    prior answers, as if memory were always trusted.
 
     Parameters
     ----------
@@ -297,7 +299,7 @@ def right_by_half(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFra
             row |= clustered_interval(right[here], part["question_id"][here]).columns(half)
         yield row | {"coverage": part["correct"].notna().mean()}
 
-    return by_group(records, halves_of, DESIGN_KEYS)
+    return by_group(with_memory(records) if answers else records, halves_of, DESIGN_KEYS)
 
 
 def with_kappa(records: pd.DataFrame, kappa: float = PAPER_KAPPA) -> pd.DataFrame:

@@ -51,7 +51,7 @@ def answer(results: Results) -> Html:
     n, whole = (each["item_id"].nunique() for each in (outcomes, where_debated(outcomes)))
     why = "where a speaker twice gave no valid JSON; that counts as wrong"
     debate = compare_all(outcomes, "dialectical", conditions=["overall"])
-    each = compare_all(where_most_mislead(outcomes), "sr_dcr_per_document", conditions=["overall"])
+    each = compare_all(outcomes.query("share_misinforming > 0.5"), "sr_dcr_per_document", conditions=["overall"])
     how: dict[str, Any] = {"column": "difference", "by": ["b"], "before": "than"}
     return answer_box(
         sentences("the dialectical debate answers more questions rightly", debate, **how),
@@ -104,22 +104,6 @@ def _score(item: Item, final_answers: Sequence[str] | None) -> tuple[Any, ...]:
     match = right == n_gold and not wrong
     given_right = sum(any(counts_as(answer, gold, item) for gold in item.gold_answers) for answer in answers)
     return len(kinds), false, share, n_gold, len(answers), given_right, right, wrong, len(item.wrong_answers), match
-
-
-def where_most_mislead(outcomes: pd.DataFrame) -> pd.DataFrame:
-    """Select the outcomes of questions with more than half of the documents that answer them misleading.
-
-    Parameters
-    ----------
-    outcomes : DataFrame
-        As returned by `answer_outcomes`.
-
-    Returns
-    -------
-    DataFrame
-        The selected rows.
-    """
-    return outcomes[outcomes["share_misinforming"] > 0.5]
 
 
 def where_debated(outcomes: pd.DataFrame) -> pd.DataFrame:

@@ -238,22 +238,6 @@ def on_other_subjects(table: pd.DataFrame) -> pd.DataFrame:
     return own.drop(columns="applied_to").rename(columns={"chosen_on": "model"}).reset_index(drop=True)
 
 
-def on_other_models(table: pd.DataFrame) -> pd.DataFrame:
-    """Select the rows of `carried` on other models than the one τ was chosen on.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As returned by `carried`.
-
-    Returns
-    -------
-    DataFrame
-        These rows.
-    """
-    return table[table["chosen_on"] != table["applied_to"]].reset_index(drop=True)
-
-
 def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Html:
     """Make the answer box of notebook 10.
 
@@ -272,9 +256,11 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
         Lowest and highest coverage and P(right) at τ, and whether a chosen τ can be carried over.
     """
     table, moved = at_tau(rows, tau), carried(rows, alpha)
-    own, other = on_other_subjects(moved), on_other_models(moved)
-    found, broken = own[own["tau"].notna()], int((other["risk_low"] > alpha).sum())
-    lost = int((found["risk_low"] > alpha).sum())
+    own = on_other_subjects(moved)
+    found = own[own["tau"].notna()]
+    other = moved.query("chosen_on != applied_to")
+    other = other.merge(found[["model", "kind"]].rename(columns={"model": "applied_to"}))
+    lost, broken = (int((part["risk_low"] > alpha).sum()) for part in (found, other))
     promise = f"No τ keeps the share of wrong answers above it at {alpha:g}."
     if len(found):
         spread = f"between {found['tau'].min():.2f} and {found['tau'].max():.2f}"
@@ -283,7 +269,7 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
             f"{len(own)} pairs of model and kind have one); the share of wrong answers exceeds {alpha:g} on other "
             f"subjects for {lost} of {len(found)}"
         )
-        promise += f", and on other models (no promise) in {broken} of {len(other)} pairs." if len(other) else "."
+        promise += f", on other models that have one (no promise) for {broken} of {len(other)}." if len(other) else "."
     most, least = table["accuracy"].agg(["max", "min"])
     right = f"Of the answers above it, {_span(table, 'precision')} are right; of all, {least:.2f} to {most:.2f}."
     return answer_box(
@@ -309,7 +295,7 @@ def pairs_broken(table: pd.DataFrame, alpha: float) -> Sentence:
     Parameters
     ----------
     table : DataFrame
-        As returned by `on_other_models`.
+        As returned by `carried`, for other models than the one that τ was chosen on.
     alpha : float
         Largest share of wrong answers above τ.
 
@@ -395,7 +381,7 @@ def draw_risk(table: pd.DataFrame, by: str, alpha: float) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Rows of `carried`, as `on_other_subjects` or `on_other_models` select them.
+        Rows of `carried`, as `on_other_subjects` selects them, or on other models.
     by : str
         Column that names the models.
     alpha : float

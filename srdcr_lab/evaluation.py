@@ -14,7 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import by_percentile
-from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, group_columns, group_shares, is_standard, names_of, of_design
+from srdcr_lab.lib.groups import (
+    FEW,
+    FROM_MEMORY,
+    GOLDEN,
+    by_group,
+    group_columns,
+    group_shares,
+    is_standard,
+    names_of,
+    of_design,
+    with_memory,
+)
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import SIGNIFICANT, Sentence, and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import Estimate, contrast_interval
@@ -131,10 +142,10 @@ def answer(results: Results, real: Results | None = None) -> Html:
     few, confident = (compared[compared["b"] == b] for b in ("few_shot", "confidence_only"))
     against: dict[str, Any] = {"column": "difference", "by": ["condition"], "n": "n_questions"}
     other = sentences("SR-DCR is right less often than Confidence Only", confident, below=0.0, **against)
-    mean = summary(records, intervals=False).query("condition == @there[-1]").set_index("method")
+    mean = summary(with_memory(records), intervals=False).query("condition == @there[-1]").set_index("method")
     given = ", ".join(
         f"{called(name)} {mean.loc[name, 'coverage']:.0%} and {number(mean.loc[name, 'selective_accuracy'])}"
-        for name in ("few_shot", "sr_dcr")
+        for name in ("few_shot", "sr_dcr", FROM_MEMORY)
     )
     of = CONDITION_LABELS[there[0]] if len(there) == 1 else "means of true and false passages"
     ranked = among_all(compared)

@@ -319,7 +319,7 @@ def biases_by(records: pd.DataFrame) -> pd.DataFrame:
 PER = 100.0  # years
 ALL = "all"
 FEW_QUESTIONS, FEW_RARE = 20, 10  # below, in all or with the rarer outcome, a cluster-robust interval is too narrow
-_SLOPE = ("n", "n_questions", "slope", "low", "high", "p_value", "odds_ratio", "note")
+_SLOPE = ("n", "n_questions", "n_rare", "slope", "low", "high", "p_value", "odds_ratio", "note")
 
 
 def offset_slopes(records: pd.DataFrame) -> pd.DataFrame:
@@ -336,8 +336,9 @@ def offset_slopes(records: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per model × category ("all" included): `slope` β in log-odds per 100 years with its 95 % interval,
-        clustered on the question, `p_value`, `odds_ratio`, `n` and `n_questions`. A negative slope means that claims
-        farther off are followed less. `note` says why there is no slope, or what weakens it.
+        clustered on the question, `p_value`, `odds_ratio`, `n`, `n_questions`, and `n_rare` of these with the rarer
+        outcome. A negative slope means that claims farther off are followed less. `note` says why there is no slope, or
+        what weakens it.
 
     References
     ----------
@@ -373,14 +374,15 @@ def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike) -> dict[str,
     Returns
     -------
     dict of str to object
-        `n`, `n_questions`, `slope` with its cluster-robust 95 % t interval, `p_value`, `odds_ratio` and `note`. If all
-        outcomes or all x are equal, or if x separates the outcomes, the slope is NaN and the note gives the reason.
+        `n`, `n_questions`, `n_rare`, `slope` with its cluster-robust 95 % t interval, `p_value`, `odds_ratio` and
+        `note`. If all outcomes or all x are equal, or if x separates the outcomes, the slope is NaN and the note says
+        so.
     """
     import statsmodels.api as sm  # takes a second, which the command line would pay at every start
 
     x, y = np.asarray(x, float), np.asarray(y, bool)
     codes, questions = pd.factorize(np.asarray(clusters))
-    n_questions = len(questions)
+    n_questions, rare = len(questions), min(len(np.unique(codes[y])), len(np.unique(codes[~y])))
     slope = low = high = p_value = odds_ratio = math.nan
     note = _no_slope(x, y, n_questions)
     if not note:
@@ -391,10 +393,9 @@ def logistic_slope(x: ArrayLike, y: ArrayLike, clusters: ArrayLike) -> dict[str,
             odds_ratio = float(np.exp(fit.params[1]))  # infinite where x nearly separates the outcomes
         slope, p_value = float(fit.params[1]), float(fit.pvalues[1])
         low, high = map(float, fit.conf_int()[1])
-        rare = min(len(np.unique(codes[y])), len(np.unique(codes[~y])))
         n, whose = (n_questions, "") if n_questions < FEW_QUESTIONS else (rare, " with the rarer outcome")
         note = f"only {n} questions{whose}: the interval is too narrow" if n < FEW_RARE or not whose else ""
-    return dict(zip(_SLOPE, (y.size, n_questions, slope, low, high, p_value, odds_ratio, note), strict=True))
+    return dict(zip(_SLOPE, (y.size, n_questions, rare, slope, low, high, p_value, odds_ratio, note), strict=True))
 
 
 def _no_slope(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], n_questions: int) -> str:

@@ -18,8 +18,8 @@ from scipy.special import expit, logit, stdtrit
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import compare_all, outcome
 from srdcr_lab.lib.groups import COLUMNS_OF_SHARES, answers_equal, by_group, group_columns, group_shares, groups, stack
-from srdcr_lab.lib.page import Html
-from srdcr_lab.lib.sentences import answer_box, sentences
+from srdcr_lab.lib.page import Html, number
+from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import Estimate, contrast_interval, jeffreys_interval, share_with, shares
 from srdcr_lab.lib.summary import SPENT, accuracy, costs
 from srdcr_lab.records import Missing, Role
@@ -67,7 +67,10 @@ def answer(options: Results, claims: Results) -> Html:
     lines = [sentences(f"{claim} {what}", rows, "difference") for what, rows in by_kind]
     ends = concessions(claims.records, claims.turns).query("method == 'cfmad'")
     claim = "wrong stances are given up more often than right ones in the debates about claims"
-    lines.append(sentences(claim, ends, "difference", above=0, n="n_questions", of="claims"))
+    said = sentences(claim, ends, "difference", above=0, n="n_questions", of="claims")
+    cot = claims.records.loc[claims.records["method"] == "cot", "correct"].fillna(False).mean()
+    deaf = f"If Defenders ignored their stance and answered as in one chain of thought: {number(2 * cot - 1, '+.2f')}."
+    lines.append(Sentence(f"{said} {deaf}"))
     return answer_box(*lines, label=options.label)
 
 

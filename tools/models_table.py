@@ -26,7 +26,7 @@ from srdcr_lab.evaluation import weighted_back, weighted_leads
 from srdcr_lab.final_answer import changes_of_place, matched_coverage, utility
 from srdcr_lab.lib.comparison import compare, compare_all, over_repeats
 from srdcr_lab.lib.definitions import highly_known
-from srdcr_lab.lib.groups import is_standard
+from srdcr_lab.lib.groups import FROM_MEMORY, is_standard, with_memory
 from srdcr_lab.lib.page import interval
 from srdcr_lab.lib.statistics import shares
 from srdcr_lab.lib.summary import costs, summary
@@ -36,9 +36,9 @@ from srdcr_lab.records.names import called
 from srdcr_lab.study.bundle import shipped_studies
 
 TAU = 0.9  # the paper's
-FEW = 10  # Highly-Known questions, with fewer of which nothing is said of confidence
+FEW = 10  # Highly-Known questions or right answers, with fewer of which nothing is said of confidence
 SEEDS = range(3)  # of the parts seed_0, …
-METHODS = ("few_shot", "sr_dcr", "confidence_only", "calibrated_token_probability", "golden")
+METHODS = ("few_shot", FROM_MEMORY, "sr_dcr", "confidence_only", "calibrated_token_probability", "golden")
 PAIRS = (
     ("sr_dcr", "few_shot"),
     ("sr_dcr", "confidence_only"),
@@ -61,6 +61,9 @@ def column(run: lab.Results) -> Iterator[tuple[str, str]]:
     area, few = auroc(questions["self_confidence"], known), known.sum() < FEW
     ends = "–" if few else str(area)
     yield "AUROC of confidence for Highly-Known", f"{ends}, n = {area.n}"
+    right = questions["prior_correct"]
+    area = auroc(questions["self_confidence"], right)
+    yield "AUROC of confidence for a right answer", f"{'–' if right.sum() < FEW else area}, n = {area.n}"
     sure = precision_steps(questions["self_confidence"], known).at(TAU)
     ends = "–" if few else str(sure.precision)
     yield f"P(Highly-Known \\| Conf ≥ {TAU})", f"{ends}, n = {sure.n_above}"
@@ -85,7 +88,7 @@ def column(run: lab.Results) -> Iterator[tuple[str, str]]:
 def answers(name: str, run: lab.Results) -> Iterator[Row]:
     """A row for each method: accuracy, coverage, accuracy of what it answers, utility, accuracy for its tokens. None
     without false passages."""
-    records = of_acvd(run.records)
+    records = with_memory(of_acvd(run.records))
     if is_standard(records).all():
         return
     worth = utility(records, [0.0, 1.0]).set_index(["method", "cost"])
@@ -99,7 +102,8 @@ def answers(name: str, run: lab.Results) -> Iterator[Row]:
         ends = right[["selective_accuracy", "selective_accuracy_low", "selective_accuracy_high"]]
         row["accuracy of answers"] = interval(*ends)
         row["utility at cost 1"] = interval(*lossy[["utility", "low", "high"]]) if right["n_answered"] else "–"
-        row["accuracy per 1,000 tokens"] = f"{1000 * right['utility'] / tokens[method]:.2f}"
+        dear = f"{1000 * right['utility'] / tokens[method]:.2f}"
+        row["accuracy per 1,000 tokens"] = "–" if method == FROM_MEMORY else dear  # which no row was asked for alone
         if weighted is not None:
             ends = weighted.loc[method, ["weighted", "weighted_low", "weighted_high"]]
             row["accuracy, weighted to all questions"] = interval(*ends)

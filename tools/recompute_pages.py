@@ -280,12 +280,17 @@ def most_believed(
 # --- the tables of the page ------------------------------------------------------------------------------------------
 
 
+RIGHT_AREA = "AUROC of confidence for a right answer"
+
+
 def model(parts: Parts, study: str, _: Any) -> Iterator[tuple[str, list[Any]]]:
     known = knowledge.questions(parts[study, "known"].records)
     k, few = int(known.highly.sum()), known.highly.sum() < FEW
     yield "Highly-Known questions", [k / len(known), *tables.jeffreys(k, len(known)), len(known)]
     of = knowledge.discrimination(known).iloc[0]
     yield "AUROC of confidence for Highly-Known", [*(NONE if few else [of.auroc, of.low, of.high]), of.n]
+    of = knowledge.discrimination(known).iloc[1]
+    yield RIGHT_AREA, [*(NONE if known.prior_right.sum() < FEW else [of.auroc, of.low, of.high]), of.n]
     of = knowledge.precision(known, [0.9]).iloc[0]
     yield r"P(Highly-Known \| Conf ≥ 0.9)", [*(NONE if few else [of.precision, of.low, of.high]), of.n_above]
     part = parts[study, "debates"]
@@ -302,8 +307,14 @@ def model(parts: Parts, study: str, _: Any) -> Iterator[tuple[str, list[Any]]]:
     yield "debates in which the verdict changes", [*(share if (debates.verdict != "UNPARSED").any() else NONE), n]
 
 
+MEMORY = "From memory"
+
+
 def answers(parts: Parts, study: str, weights: pd.DataFrame) -> Iterator[tuple[str, Cells]]:
     records = acvd(parts[study, "debates"].records)
+    memory = records[records.method == "few_shot"].assign(method=MEMORY)
+    memory = memory.assign(correct=memory.prior_correct, prompt_tokens=np.nan)  # it was not asked for alone
+    records = pd.concat([records, memory], ignore_index=True)
     asked = pd.DataFrame([(m, c, 0.5) for m in records.method.unique() for c in (0, 1)])
     worth = figures.utility(records, asked.set_axis(["method", "cost", "false_share"], axis=1))
     worth, right_now = worth.set_index(["method", "cost"]), weighted_right(records, weights)
@@ -314,7 +325,7 @@ def answers(parts: Parts, study: str, weights: pd.DataFrame) -> Iterator[tuple[s
         row["accuracy of answers"] = ends(*selective)
         row["utility at cost 1"] = [lossy.utility, lossy.low, lossy.high] if of.n_answered else NONE
         tokens = (rows.prompt_tokens + rows.completion_tokens).astype(float).mean()
-        row["accuracy per 1,000 tokens"] = [1000 * of.utility / tokens]
+        row["accuracy per 1,000 tokens"] = NONE if method == MEMORY else [1000 * of.utility / tokens]
         row["accuracy, weighted to all questions"] = [*weighted(right_now[rows.index], rows, weights)[:3]]
         yield called(method), row
 
@@ -530,8 +541,10 @@ def years(part: SimpleNamespace) -> Iterator[str]:
     lead = against(pairs, "future", "past", column="side", outcome=pairs.hit)
     yield (f"{lead.mean_a:.2f} and {lead.mean_b:.2f} of {lead.n} pairs ({lead.n_questions} questions; difference "
            f"{say(lead.difference, lead.low, lead.high)}")  # fmt: skip
-    slopes = [say(*slope(rows)) for rows in (of[of.year <= 2026], of)]
-    yield f"the slope is {slopes[0]} log-odds per 100 years, with them {slopes[1]}"
+    yield f"the slope is {say(*slope(of))} log-odds per 100 years"
+    past = of[of.year <= 2026]
+    rare = past.question_id[~past.hit.astype(bool)].nunique()
+    yield f"{past.hit.sum():.0f} of {len(past)} past claims are followed, and {rare} questions have all the others"
 
 
 def slope(rows: pd.DataFrame) -> tuple[float, float, float]:
@@ -787,8 +800,16 @@ def chains(parts: Parts) -> Iterator[str]:
     yield f"as many hops ruled out at random ({by_chance.sum():.1f} chains; difference {difference})"
     graded = hops[(hops.false_hop > 0) & hops.p.notna() & hops.on_path].astype({"p": float})
     graded = graded[graded.groupby(["item_id", "design"]).p.transform("size") > 1]
-    n_ranked = graded[graded.design == "acvd"].groupby("item_id").size()
-    yield f"Of hops chosen at random, {(1 / n_ranked).mean():.2f} would be the false one"
+    honest = hops[(hops.false_hop == 0) & hops.p.notna() & hops.on_path].set_index(["design", "question_id", "hop"]).p
+    places = pd.MultiIndex.from_frame(graded[["design", "question_id", "hop"]])
+    graded["q"] = honest.reindex(places).fillna(1.0).to_numpy(float)  # P where all passages are true
+
+    def leading(chains: list[pd.DataFrame], grade: str) -> pd.Series:
+        hits = [(of.hop == of.false_hop)[of[grade] == of[grade].max()].mean() for of in chains]
+        return pd.Series(hits, dtype=float)
+
+    debated = [of for _, of in graded[graded.design == "acvd"].groupby("item_id", sort=False)]
+    yield f"with all passages true (after the debate {leading(debated, 'q').mean():.2f})"
     for design in ("acvd", "one_critique", "judge_alone"):
         told = hops[(hops.design == design) & hops.on_path & hops.verdict.notna()]
         told = told[~(told.assign(false=told.hop == told.false_hop)[["question_id", "hop", "false"]].duplicated())]
@@ -796,11 +817,11 @@ def chains(parts: Parts) -> Iterator[str]:
         counts = [n for of in (told[false], told[~false]) for n in ((of.verdict == "UNREASONABLE").sum(), len(of))]
         yield "{} of {} false and {} of {} true passages".format(*counts)
         own = [of for _, of in graded[graded.design == design].groupby("item_id", sort=False)]
-        hit = pd.Series([(of.hop == of.false_hop)[of.p == of.p.max()].mean() for of in own], dtype=float)
-        gain, whose = hit - [1 / len(of) for of in own], pd.Series([of.question_id.iloc[0] for of in own])
-        half = stats.t.ppf(tables.BOUNDS[1], len(gain) - 1) * gain.std() / np.sqrt(len(gain))
-        value, more = say(*plain(hit, whose)), say(gain.mean(), gain.mean() - half, gain.mean() + half)
-        yield f"{value} of {len(own)} chains, difference from chance {more}"
+        hit = leading(own, "p")
+        gain, whose = hit - leading(own, "q"), pd.Series([of.question_id.iloc[0] for of in own])
+        more = say(gain.mean(), *tables.t_interval(gain, whose, gain * 0, {0: 1.0}, (-1, 1), difference=True))
+        value = say(*plain(hit, whose))
+        yield f"{value} of {len(own)} chains, difference {more}"
     records = part.records
     for condition, words in (("perturbed", "With one false passage"), ("standard", "with all passages true")):
         of = tables.chosen(records, condition)
@@ -834,9 +855,10 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
     pocket, large, small = ("pocket", QWEN, SMOL)
     first = {study: dict(model(parts, study, None)) for study in (pocket, large, small)}
     ranked, sure = ([first[study][name] for study in (pocket, large)] for name in
-                    ("AUROC of confidence for Highly-Known", r"P(Highly-Known \| Conf ≥ 0.9)"))  # fmt: skip
+                    (RIGHT_AREA, r"P(Highly-Known \| Conf ≥ 0.9)"))  # fmt: skip
+    highly = [first[study]["AUROC of confidence for Highly-Known"][0] for study in (pocket, large)]
     yield (f"`pocket` {say(*ranked[0][:3])}, Qwen2.5-Coder-1.5B {say(*ranked[1][:3])} ({ranked[0][3]} and "
-           f"{ranked[1][3]} questions)")  # fmt: skip
+           f"{ranked[1][3]} questions); for Highly-Known {highly[0]:.2f} and {highly[1]:.2f}")  # fmt: skip
     yield f"`pocket` {say(*sure[0][:3])} ({sure[0][3]} questions reach 0.90), Qwen {say(*sure[1][:3])} ({sure[1][3]})"
     follow = {study: first[study]["false passages followed, few-shot"] for study in first}
     shares = [f"{100 * follow[study][0]:.0f} %" for study in (large, pocket, small)]
@@ -854,7 +876,13 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
     yield (f"With equally many answers, the most confident: Qwen {plus(of[large][gain][level])}, "
            f"`pocket` +{plus(of[pocket][gain][level])}")  # fmt: skip
     yield f"For Qwen, yes: by {plus(of[large][sole][whole], -1)}"
-    yield f"with equally many answers {plus(of[large][sole][level], -1)}"
+    right = [dict(answers(parts, study, weights[study])) for study in (pocket, large)]
+    memory, debated = ([rows[name]["accuracy, all items"][0] for rows in right] for name in (MEMORY, "SR-DCR"))
+    yield (f"Always answering from memory: `pocket` {memory[0]:.2f}, Qwen {memory[1]:.2f}; SR-DCR {debated[0]:.2f} "
+           f"and {debated[1]:.2f}")  # fmt: skip
+    asked = pd.DataFrame({"method": ["few_shot", "sr_dcr"], "cost": 0, "false_share": 0.1})
+    rare = figures.utility(acvd(parts[pocket, "debates"].records), asked).set_index("method").utility
+    yield f"`pocket` is right on {rare['few_shot']:.2f} with few-shot, {rare['sr_dcr']:.2f} with SR-DCR"
     yield f"weighted from the 60 debated questions to all 300, by {plus(of[large][sole][again], -1)}"
     yield f"if a missing answer counts as wrong: {plus(of[pocket][sole][whole], -1)}"
     yield f"with equally many answers, inconclusive: {plus(of[pocket][sole][level], -1)}"
@@ -864,16 +892,14 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
 
 def elsewhere(replies: pd.DataFrame) -> str:
     """What twenty models of others answer at a confidence of 0.90."""
-    said, counts = [], []
+    said, models = [], 0
     for kind in ("stated_confidence", "token_probability"):
-        above = replies[replies.answered & (replies[kind] >= 0.9)].groupby("model").right.agg(["mean", "size"])
-        for rows in (above, above.drop("Gemma 3 1B")):
-            said.append("{:.0f} to {:.0f} %".format(*(100 * rows["mean"].agg(["min", "max"]))))
-        counts.append(above["size"])
-    n = pd.concat(counts)
+        above = replies[replies.answered & (replies[kind] >= 0.9)].groupby("model").right.mean()
+        for shares in (above, above.drop("Gemma 3 1B")):
+            said.append("{:.0f} to {:.0f} %".format(*(100 * shares.agg(["min", "max"]))))
+        models = len(above)
     return (f"{said[0]} of the answers with a *stated* confidence ≥ 0.90 are right; with token probabilities "
-            f"({len(counts[1])} models) {said[2]}; without the smallest model, {said[1]} and {said[3]} ({n.min()} to "
-            f"{n.max():,} answers each)")  # fmt: skip
+            f"({models} models) {said[2]}; without the smallest model, {said[1]} and {said[3]}")  # fmt: skip
 
 
 def smaller(parts: Parts, weights: pd.DataFrame) -> Iterator[str]:

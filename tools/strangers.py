@@ -405,7 +405,7 @@ def _sealed(files: Mapping[str, bytes], extra: Iterator[zipfile.ZipInfo] | None 
             archive.writestr(name, content)
         for info in extra or ():
             archive.writestr(info, "/etc/passwd")
-    return bundle.seal(made.getvalue())[0]
+    return bundle.seal(made.getvalue())
 
 
 def bundles(seed: int) -> Iterator[Trial]:

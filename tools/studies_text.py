@@ -21,7 +21,7 @@ from srdcr_lab.confidence import auroc, precision_steps
 from srdcr_lab.debates import later_turns, verdict_discrimination
 from srdcr_lab.evaluation import weighted_leads
 from srdcr_lab.lib.comparison import compare, compare_all, outcome
-from srdcr_lab.lib.groups import is_standard
+from srdcr_lab.lib.groups import FROM_MEMORY, is_standard
 from srdcr_lab.lib.page import interval
 from srdcr_lab.lib.statistics import shares
 from srdcr_lab.records import KnowledgeCategory, Verdict
@@ -70,9 +70,10 @@ def years() -> Iterator[str]:
     )
     answers = preference.perturbed_answers(rows)
     past = rows[~rows["item_id"].isin(answers.loc[answers["future"].astype(bool), "item_id"])]
-    slopes = [preference.offset_slopes(part).query("knowledge_category == 'all'").iloc[0] for part in (past, rows)]
-    without, with_them = (interval(*slope[["slope", "low", "high"]]) for slope in slopes)
-    yield f"the slope is {without} log-odds per 100 years, with them {with_them}"
+    slopes = [preference.offset_slopes(part).query("knowledge_category == 'all'").iloc[0] for part in (rows, past)]
+    yield f"the slope is {interval(*slopes[0][['slope', 'low', 'high']])} log-odds per 100 years"
+    hits, n = followed(past)
+    yield f"{hits} of {n} past claims are followed, and {slopes[1]['n_rare']} questions have all the others"
 
 
 def qwen() -> Iterator[str]:
@@ -166,7 +167,7 @@ def hop_by_hop() -> Iterator[str]:
     yield f"is the false one in {one} of {n} chains and a true one in {other}; in the other {none} it rules out none"
     gains = interval(*first[["gain", "gain_low", "gain_high"]])
     yield f"as many hops ruled out at random ({first['chance'] * first['n']:.1f} chains; difference {gains})"
-    yield f"Of hops chosen at random, {found.loc[(chains.DEBATE, 'ranked'), 'chance']:.2f} would be the false one"
+    yield f"with all passages true (after the debate {found.loc[(chains.DEBATE, 'ranked'), 'chance']:.2f})"
     on_path = hops[hops["on_path"] & hops["verdict"].notna()]
     on_path = on_path.drop_duplicates(["method", "question_id", "hop", "is_false"])
     for method in (chains.DEBATE, *(called("sr_dcr_per_hop", name) for name in ("one_critique", "judge_alone"))):
@@ -175,10 +176,10 @@ def hop_by_hop() -> Iterator[str]:
         yield f"{out[True]} of {of[True]} false and {out[False]} of {of[False]} true passages"
         ranked = found.loc[(method, "ranked")]
         values, gains = (interval(*ranked[[of, f"{of}_low", f"{of}_high"]]) for of in ("value", "gain"))
-        yield f"{values} of {ranked['n']:.0f} chains, difference from chance {gains}"
+        yield f"{values} of {ranked['n']:.0f} chains, difference {gains}"
     answers = chains.chain_answers(run.records).set_index(["condition", "method"])
     for condition, words in (("perturbed", "With one false passage"), ("standard", "with all passages true")):
-        order = chains.READER, chains.CLOSED_BOOK, chains.DEBATE, called("few_shot_per_hop")
+        order = chains.READER, FROM_MEMORY, chains.DEBATE, called("few_shot_per_hop")
         right = [f"{answers.loc[(condition, name), 'accuracy'] * first['n']:.0f}" for name in order]
         yield f"{words}, few-shot over all passages is right on {right[0]} of the {n} chains, the answer from memory"
         yield f"memory on {right[1]}, SR-DCR hop by hop on {right[2]} and few-shot hop by hop on {right[3]}"

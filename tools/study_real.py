@@ -296,7 +296,7 @@ def ship(out: Path, target: Path) -> None:
                 with closing(Store(out / "store.sqlite")) as store:
                     is_done = manifest["status"] == "done"
                     run = out / part if is_done else finished_items(out / part, store, Path(place) / "done" / part)
-                count = share(run, bundle, store=out / "store.sqlite", unfinished=True).completions
+                count = share(run, bundle, store=out / "store.sqlite", unfinished=True)
             except lab.BadInput as reason:
                 if manifest["status"] == "done":
                     raise

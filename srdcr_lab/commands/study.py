@@ -4,6 +4,7 @@ notebooks and a report, sharing and replay, exchange with other tools, the store
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -243,6 +244,7 @@ def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | Non
     figures = (figures or out.resolve().parent / "figures").resolve()
     if figures.is_relative_to(SEQUENCE.parent):  # so that no notebook holds a path of this machine
         figures = Path(os.path.relpath(figures, SEQUENCE))
+    options["store"] = options["store"] and options["store"].resolve().as_posix()
     options["figures"] = None if figures == Path("../figures") else figures.as_posix()  # what they say anyway
     parameters = {name.upper(): value for name, value in options.items()}
     made = run_notebooks(out, parameters, only=only and only.replace(",", " ").split(), tell=echo, jobs=jobs)
@@ -259,7 +261,7 @@ def report(
 
     TABLE has the columns question, gold_answer and context. Its passages are made false by known amounts, the model is
     asked with and without them, and the page has the answer, its guarantee and what that does not cover: notebook 06 as
-    one command. With --run it is the page of a finished run.
+    one command. With --run it is the page of that run.
     """
     from srdcr_lab.data import check_source, load_items, perturb
     from srdcr_lab.domain_report import domain_report
@@ -302,9 +304,8 @@ def share_run(folder: Path, target: Path, store: Path | None) -> None:
     from srdcr_lab.study.share import share
 
     refuse_overwriting((target,), (store, folder.parent / "store.sqlite", *folder.glob("*")))
-    shared = share(folder, target, store=store)
-    echo(f"{target}: {len(shared.files)} files, {shared.completions:,} completions; replayed, no difference")
-    echo(f"sha256 {shared.sha256}")
+    echo(f"{target}: {share(folder, target, store=store):,} completions; replayed, no difference")
+    echo(f"sha256 {hashlib.sha256(target.read_bytes()).hexdigest()}")
     if others := sorted(path.name for path in folder.glob("repeat-*")):
         how = "share each by itself" + (f", with --store {store}" if store else "")
         echo(f"note: {target} holds the first repeat, not {', '.join(others)}; {how}")
@@ -315,7 +316,8 @@ def share_run(folder: Path, target: Path, store: Path | None) -> None:
 def replay_bundle(source: Path, out: Path) -> int:
     """Compute every table of a bundle again, offline, and compare.
 
-    SOURCE is a file of srdcr share, or the name of a shipped study. The exit code is 1 if anything differs.
+    SOURCE is a file of srdcr share, or the name of a shipped study; --out is a new or empty folder. The exit code is 1
+    if anything differs.
     """
     from srdcr_lab.study.share import replay
 
@@ -346,7 +348,7 @@ def export_results(kind: str, folder: Path, target: Path) -> None:
     from srdcr_lab.study import load_run
     from srdcr_lab.study.exchange import write_inspect
 
-    echo(write_inspect(load_run(folder), target))
+    echo(write_inspect(load_run(folder).finished(), target))
 
 
 @click.command("import", cls=Command)

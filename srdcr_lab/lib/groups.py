@@ -20,6 +20,7 @@ PERTURBED_LEVELS = tuple(level.value for level in Level if level is not Level.ST
 CATEGORY_NAMES = tuple(category.value for category in KnowledgeCategory)
 RULINGS = {"R": Verdict.REASONABLE, "U": Verdict.UNREASONABLE, "?": Verdict.UNPARSED}
 GOLDEN = "golden"
+FROM_MEMORY = "From memory"
 _OF_YEARS = [kind for kind in AnswerType if kind_of(kind).quantity() == "year"]
 FEW = 10  # a group of fewer questions is grey in figures and tables, and not ranked
 COLUMNS_OF_SHARES = ("n", "n_questions", "n_missing", "share", "low", "high")  # the columns that `shares` gives
@@ -229,6 +230,15 @@ def debates(records: pd.DataFrame) -> pd.DataFrame:
     runs = pd.MultiIndex.from_frame(held[[name for name in ("run", "model") if name in held]])
     shared = (held["method"] == "debate_only") & runs.isin(runs[held["method"] == "sr_dcr"])
     return held[~shared].reset_index(drop=True)
+
+
+def with_memory(records: pd.DataFrame, reader: str = "few_shot") -> pd.DataFrame:
+    """The records and, as the method `FROM_MEMORY`, the prior answer of each item, for as many calls as `reader`'s."""
+    keys = [name for name in ("run", "model", "item_id") if name in records]
+    rows = records.sort_values("method", key=lambda method: method != reader, kind="stable").drop_duplicates(keys)
+    rows = rows.assign(correct=rows["prior_correct"], calls_alone=rows["calls_alone"].where(rows["method"] == reader))
+    rows = rows.assign(method=FROM_MEMORY, design=None, missing=None, verdict=None)
+    return pd.concat([records, rows], ignore_index=True)
 
 
 def cells(rows: pd.DataFrame, by: Sequence[str]) -> dict[str, list[Any]]:

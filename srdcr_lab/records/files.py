@@ -37,6 +37,8 @@ LOCK = "in-use.lock"  # is in a folder while a process writes there
 def as_path(given: str | Path) -> Path:
     """Check that a file system can hold this path; otherwise bad input."""
     must_be("a path", given, (str, Path), "a text or a Path")
+    if given == "":
+        raise BadInput("a path is an empty text; name a file or a folder")
     path = Path(given)
     try:
         str(path).encode()  # databases and tables need such names

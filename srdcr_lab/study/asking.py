@@ -77,6 +77,7 @@ _SHOWN = 8  # names of methods that a message lists
 
 A_MODEL = "a specification such as 'pocket', or a ChatModel (with identity, capabilities, complete and aclose)"
 ROLES = ("defender", "critic", "judge")  # beside the answerer
+_OFF = ("", "0", "false", "no")  # values of SRDCR_OFFLINE
 _ROLES = ("answerer", *ROLES)
 
 
@@ -134,7 +135,7 @@ class Asking:
         if self.budget_usd is not None and not 0 < self.budget_usd < math.inf:
             raise BadInput(f"a budget is more than 0 US dollars, got {self.budget_usd}; leave it out for none")
         if self.offline is None:
-            object.__setattr__(self, "offline", os.environ.get("SRDCR_OFFLINE", "") not in ("", "0"))
+            object.__setattr__(self, "offline", os.environ.get("SRDCR_OFFLINE", "").lower() not in _OFF)
 
     def opened(self, model: str | ChatModel) -> Cast:
         """Open the models of the four roles.

@@ -55,8 +55,8 @@ _ESCAPED = re.compile(r"\\(?:([\"\\/])|u[0-9a-fA-F]{4}(?:\\u[0-9a-fA-F]{4})*)") 
 _SECRET, _SHORTEST_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE), 12
 
 
-def pack(files: Mapping[str, Path], target: Path) -> str:
-    """Write the files under their names, which are those of `_LARGEST`; return the digest at the end of the bundle."""
+def pack(files: Mapping[str, Path], target: Path) -> None:
+    """Write the files under their names, which are those of `_LARGEST`."""
     if large := [name for name, path in files.items() if path.stat().st_size > _LARGEST[name]]:
         raise BadInput(f"{large[0]} has more than {_LARGEST[large[0]] // _MIB} MiB, too much for a bundle")
     for path in (path for name, path in files.items() if name.endswith(".parquet")):
@@ -69,18 +69,15 @@ def pack(files: Mapping[str, Path], target: Path) -> str:
                 name, content = f"{name}.xz", lzma.compress(content, filters=_XZ)
             archive.writestr(zipfile.ZipInfo(name, _WRITTEN), content, zipfile.ZIP_DEFLATED)
         archive.comment = VERSION + b"0" * _DIGITS
-    sealed, digest = seal(buffer.getvalue())
     try:
-        write_whole(target, sealed)
+        write_whole(target, seal(buffer.getvalue()))
     except OSError as error:
         raise BadInput(f"cannot write {target} ({error.strerror}); give another file") from None
-    return digest
 
 
-def seal(content: bytes) -> tuple[bytes, str]:
-    """The zip with the digest of its bytes at the end of its comment, and the digest."""
-    digest = hashlib.sha256(content[:-_DIGITS]).hexdigest()
-    return content[:-_DIGITS] + digest.encode(), digest
+def seal(content: bytes) -> bytes:
+    """The zip with the digest of its bytes at the end of its comment."""
+    return content[:-_DIGITS] + hashlib.sha256(content[:-_DIGITS]).hexdigest().encode()
 
 
 def unpack(source: Path, folder: Path) -> list[str]:

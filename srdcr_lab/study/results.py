@@ -560,7 +560,7 @@ def load_run(run: str | Path) -> Results:
     120
     """
     if (bundle := bundle_of(run)) is None:
-        results = Results(Path(run))
+        results = Results(as_path(run).absolute())  # so that a later change of the working directory moves nothing
     else:
         place = tempfile.TemporaryDirectory(prefix="srdcr-")
         results = Results(unpack_run(bundle, Path(place.name) / "shared"), place, bundle)
@@ -690,7 +690,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     except (OSError, BadInput, KeyError, TypeError):
         raise BadInput(f"{path} is not the manifest of a run, or was edited; {_elsewhere(folder)}") from None
     if schema != SCHEMA_VERSION:
-        raise BadInput(f"{path} is of schema version {schema}, and not {SCHEMA_VERSION}; give another folder")
+        raise BadInput(f"{path} is of schema version {schema}, and not {SCHEMA_VERSION}; {_elsewhere(folder)}")
     manifest = {**asdict(_Manifest()), **manifest}
     try:
         # Fields that `Choices` no longer has are passed over: designs once named models for roles.

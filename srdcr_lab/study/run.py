@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 import time
 from collections import Counter, deque
@@ -325,7 +326,7 @@ def progress_bar(session: Any, n_answers: int, *, show: bool) -> Iterator[Callab
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, force_terminal=sys.stderr.isatty())  # whatever FORCE_COLOR says
     watched = console.is_interactive or console.is_jupyter
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("answers"), TimeElapsedColumn())
     bar = Progress(*columns, TextColumn("{task.description}"), console=console, transient=console.is_jupyter,

@@ -43,15 +43,6 @@ _UNTIL_IT_FAILED = ["calls_alone", "prompt_tokens", "completion_tokens", "decodi
 
 
 @dataclass(frozen=True)
-class Shared:
-    """The content of a bundle: its SHA-256, its files, and the number of completions."""
-
-    sha256: str
-    files: tuple[str, ...]
-    completions: int
-
-
-@dataclass(frozen=True)
 class Replayed:
     """Differences in words, notes, the number of tables compared, and the run as it was shared."""
 
@@ -61,8 +52,8 @@ class Replayed:
     shared: Results
 
 
-def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: bool = False) -> Shared:
-    """Bundle a finished run with the completions that it used, after replaying it from its store.
+def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: bool = False) -> int:
+    """Bundle a finished run with the completions that it used, after replaying it from its store; how many these are.
 
     With `unfinished` a stopped run is bundled as it is; its labels say so.
 
@@ -88,7 +79,8 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
         files = {f"run/{name}": folder / name for name in FILES} | {"store.jsonl": work / "store.jsonl"}
         for name, path in files.items():
             check_no_traces(name, path.read_bytes())
-        return Shared(pack(files, target), tuple(sorted(files)), sum(map(len, used.draws.values())))
+        pack(files, target)
+        return sum(map(len, used.draws.values()))
 
 
 class _Used(Store):

@@ -297,6 +297,8 @@ class Study:
                             causes.add(rows.replies)
                             writer.add(waiting.hold_back(rows))
                 except BudgetExhausted as reason:
+                    if was_done:  # its tables stay, as where a repeat is interrupted
+                        raise
                     stopped = reason
                 await session.landed()
                 if self.asking.offline and was_done and session.served == served:
@@ -405,8 +407,8 @@ class Study:
 
 
 def write_requests(study: Study, target: Path, most_draws: int | None = None) -> tuple[int, int, int]:
-    """Write what a study still needs as lines of OpenAI's batch files, with at most so many draws per line; nothing if
-    nothing is missing. Of a new study also run.json and items.json are written.
+    """Write what a study still needs as lines of OpenAI's batch files, with at most so many draws per line; an empty
+    file if nothing is missing. Of a new study also run.json and items.json are written.
 
     Returns the numbers of lines, draws and items.
     """
@@ -420,8 +422,8 @@ def write_requests(study: Study, target: Path, most_draws: int | None = None) ->
     waves, store = study._waves(), study._opened().store
     wave = wait_for(waves.missing())
     with store.transaction():
-        if lines := [line for model, requests in wave.items() for line in model.lines(requests, most_draws)]:
-            write_whole(target, "".join(lines))
+        lines = [line for model, requests in wave.items() for line in model.lines(requests, most_draws)]
+        write_whole(target, "".join(lines))
     draws = sum(len(request.draws) for requests in wave.values() for request in requests)
     return len(lines), draws, len(waves.work)
 

@@ -45,7 +45,7 @@ def test_the_table_of_hops_and_where_errors_lead(monkeypatch: pytest.MonkeyPatch
     reader = results.records.assign(method="few_shot", design=None, calls_alone=16)  # nothing greedy: 16 draws
     final = chains.chain_answers(pd.concat([results.records, reader])).set_index(["method", "condition"])
     assert final.loc[(chains.DEBATE, "perturbed"), ["n", "accuracy"]].tolist() == [2, 0.5]
-    assert final.loc[(chains.CLOSED_BOOK, "overall"), ["accuracy", "calls"]].tolist() == [0, 16]
+    assert final.loc[("From memory", "overall"), ["accuracy", "calls"]].tolist() == [0, 16]
 
 
 def judged(name: str, false: int, verdicts: str, grades: list[float]) -> pd.DataFrame:

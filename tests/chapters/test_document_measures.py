@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from srdcr_lab.documents import answer_outcomes, concession_gap, document_summary, stands, where_most_mislead
+from srdcr_lab.documents import answer_outcomes, concession_gap, document_summary, stands
 from tests.documents import item
 
 # q1: two right documents, one misleading; q2: two gold answers, two misleading documents; q3: nobody misleads.
@@ -54,8 +54,6 @@ def test_items_are_described_by_their_documents() -> None:
     assert found["share_misinforming"] == pytest.approx(1 / 3)
     assert outcome(None, "q3")["share_misinforming"] == 0
     assert outcome(("1874", "AD 1874"))["n_given_right"] == 2  # of two gold answers, one
-    everything = answer_outcomes(records(q1=("1874",), q2=None, q3=None), ITEMS)
-    assert where_most_mislead(everything)["item_id"].tolist() == ["q2"]
 
 
 def table(found: pd.DataFrame) -> dict[str, tuple[float, int]]:

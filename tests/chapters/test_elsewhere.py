@@ -154,7 +154,7 @@ def _tested(replies: pd.DataFrame, alpha: float) -> float:
 
 def test_a_tau_with_a_promise_is_that_of_a_loop(tables: tuple[pd.DataFrame, ...]) -> None:
     """On every second subject by name; and its risk on the others, for the same model and for others."""
-    subjects, models = elsewhere.on_other_subjects(tables[2]), elsewhere.on_other_models(tables[2])
+    subjects, models = elsewhere.on_other_subjects(tables[2]), tables[2].query("applied_to != chosen_on")
     names = sorted(_replies("GPT-4.1", "stated")["category"].unique())
     for row in subjects.to_dict("records"):
         replies = _replies(row["model"], row["kind"])

@@ -397,6 +397,10 @@ def test_a_change_of_the_working_directory_moves_nothing(tmp_path: Path, monkeyp
     with lab.Study(ScriptedModel(), ITEMS, "few_shot", samples=0, out="results", store="completions.sqlite") as study:
         monkeypatch.chdir(tmp_path / "elsewhere")
         study.run(progress=False)
+    monkeypatch.chdir(tmp_path)
+    results = lab.load_run("results")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert len(results.records) == len(ITEMS)
     assert {"results", "completions.sqlite"} <= {path.name for path in tmp_path.iterdir()}
     assert not list((tmp_path / "elsewhere").iterdir())
 
@@ -406,7 +410,7 @@ def test_a_hundred_thousand_methods_are_refused_at_once() -> None:
         lab.Study("pocket", ITEMS, ["few_shot"] * 100_000)
 
 
-def test_an_argument_that_a_study_does_not_have() -> None:
+def test_an_argument_that_a_study_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TypeError, match=r"a study has no argument 'desing'.*design"):
         lab.Study("pocket", ITEMS, desing="acvd")
     with pytest.raises(TypeError, match=r"a study has no argument 'limt' \(did you mean limit\?\)"):
@@ -415,6 +419,10 @@ def test_an_argument_that_a_study_does_not_have() -> None:
         lab.confidence.measured(lab.load_run("pocket"), "self_consistancy")
     shared = lab.Asking(concurrency=2, offline=True)
     assert lab.Study("pocket", ITEMS, asking=shared, concurrency=3).asking == lab.Asking(concurrency=3, offline=True)
+    with pytest.raises(lab.BadInput, match="a path is an empty text; name a file or a folder"):
+        lab.Study("pocket", ITEMS, out="")
+    monkeypatch.setenv("SRDCR_OFFLINE", "False")
+    assert lab.Asking().offline is False
 
 
 def test_a_number_of_questions_is_drawn_of_what_the_other_arguments_load() -> None:

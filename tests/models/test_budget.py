@@ -252,6 +252,11 @@ def test_a_run_stops_at_its_budget_and_goes_on_with_more(
     assert {asked.seen for asked in loopback.completions} == {1}
     records = pq.read_table(tmp_path / "out" / "records.parquet").to_pylist()
     assert [row["error"] for row in records] == [None] * 6
+    table = (tmp_path / "out/summary.csv").read_text()
+    (tmp_path / "out/store.sqlite").unlink()  # without its completions, a budget that is too small changes no table
+    assert srdcr(*arguments, "--budget-usd", budget / 10).code == 3
+    assert (tmp_path / "out/summary.csv").read_text() == table
+    assert json.loads((tmp_path / "out/run.json").read_text())["status"] == "done"
 
 
 def test_budget_without_a_price_is_bad_input(loopback: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr) -> None:

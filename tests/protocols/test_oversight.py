@@ -221,7 +221,10 @@ def test_a_misread_claim_is_no_catch() -> None:
     answers = ({"final_answer": answer, "correct": answer == "1874"} for answer in ("1899", "1874"))
     table = right_by_half(frame(*(row("a", False, None) | misread | answer for answer in answers)))
     assert table["false"].tolist() == [0.5]
-    debated = right_by_half(TABLE, answers=True).set_index("design")
+    known = TABLE.assign(prior_correct=TABLE["question_id"] != "a", calls_alone=2)
+    debated = right_by_half(known, answers=True).set_index("design")
+    memory = debated[debated["method"] == "From memory"]  # right but for question a, of four in each half
+    assert memory[["true", "false", "coverage"]].to_numpy().tolist() == [[0.75, 0.75, 1.0]]
     of_acvd = TABLE[(TABLE["design"] == "acvd") & (TABLE["level"] != "standard")]
     assert debated.loc["acvd", "false"] == of_acvd["correct"].fillna(False).astype(bool).mean()
 

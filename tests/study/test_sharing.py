@@ -49,7 +49,7 @@ def _forged(path: Path, packed: int = zipfile.ZIP_DEFLATED, /, **entries: bytes)
         archive.comment = bundle.VERSION + b"0" * 64
         for name, content in entries.items():
             archive.writestr(name, content)
-    path.write_bytes(bundle.seal(buffer.getvalue())[0])
+    path.write_bytes(bundle.seal(buffer.getvalue()))
     return path
 
 

@@ -279,7 +279,7 @@ class Year(Point):
         return new
 
     def guesses(self, answers: Sequence[str]) -> bool:
-        return all(map(is_a_year, answers))
+        return all(is_a_year(answer.rstrip("·")) for answer in answers)  # 1874年
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
         """Digits, script, words and era as in `surface`; None for a year of another era."""

@@ -76,8 +76,8 @@ NAME_WORDS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for n
 _SUFFIXES = NAME_WORDS["suffixes"]
 _SHORT_SUFFIX = {"junior": "jr", "senior": "sr"}
 _ROMAN = re.compile(r"[ivxl]+")
-_SEPARATOR = r"[\s.,'\-·]{0,3}"
-WORD_BREAK = r"[\s.,\-·]{1,3}"
+_SEPARATOR = r"[\s.,'\-·・=゠]{0,3}"
+WORD_BREAK = r"[\s.,\-·・=゠]{1,3}"
 _NO_NAMES = NAME_WORDS["openers"] | NAME_WORDS["no_names"] | {month.casefold() for month in MONTHS}
 _MOST = 50  # names of a reply; with more there is no one answer
 
@@ -246,7 +246,7 @@ class Name(Kind):
         while len(words) > 1 and words[-1] in NAME_WORDS["degrees"]:
             words = words[:-1]
         words = (*words[:1], *(_SHORT_SUFFIX.get(word, word) for word in words[1:]))
-        dotted = (f"{word}." if len(word) == 1 and word.isalpha() and word.isascii() else word for word in words[:-1])
+        dotted = (f"{word}." if len(word) == 1 and word.islower() else word for word in words[:-1])
         return " ".join([*dotted, *words[-1:]]) or None
 
     def same(self, a: str, b: str, unit: str = "") -> bool:
@@ -416,8 +416,7 @@ class Name(Kind):
         words = tokens(item.gold_answer)
         if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(without(item.context, spans)):
             yield Audit.FLAGGED, f"the given name occurs by itself: {words[0]!r}"
-        yield from other_names(item, spans)
-        yield from derived_words(item)
+        yield from other_words(item, spans)
 
 
 def _none_for(degree: str, item: Item, others: int) -> str:
@@ -481,8 +480,9 @@ def in_longer_name(passage: str, span: Span) -> bool:
     return word[:1].isupper() and not word.isupper() and word.casefold() not in NAME_WORDS["openers"]
 
 
-def other_names(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
-    """Other names of the answer that would stay: in brackets, after "also known as", by initials, of its people."""
+def other_words(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
+    """Other names of the answer that would stay (in brackets, after "also known as", by initials, of its people), and
+    words derived from it."""
     passage = item.context
     for span in spans:
         after = pattern("other_name_after").match(passage, span.end)
@@ -498,6 +498,7 @@ def other_names(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
     people = ENGLISH["demonyms"].get(item.gold_answer.partition(",")[0], "").replace("*", "s?").replace(", ", "|")
     if people and (found := re.search(rf"(?<!\w)(?:{people})(?!\w)", passage)):
         yield Audit.FLAGGED, f"the passage names the people of the answer: {found[0]!r}"
+    yield from derived_words(item)
 
 
 def derived_words(item: Item) -> Iterator[Doubt]:
@@ -583,5 +584,4 @@ class City(Name):
         names = {word for word in words if len(word) > 3} - _COMMON if len(words) > 1 else set()
         if alone := names.intersection(tokens(without(item.context, spans))):
             yield Audit.FLAGGED, f"a part of the answer occurs by itself: {min(alone)!r}"
-        yield from other_names(item, spans)
-        yield from derived_words(item)
+        yield from other_words(item, spans)

@@ -136,7 +136,7 @@ def _named(answer: str, options: Sequence[Option]) -> str | None:
         for option in options
         if (not labelled and _is_text_of(bare, option))
         or (said and YesNo().guesses([option.text]) and said == normalise(option.text, AnswerType.YES_NO))
-        or (option.label.casefold() == label.casefold() and (text is None or _is_text_of(text, option)))
+        or (tokens(option.label) == tokens(label) and (text is None or _is_text_of(text, option)))
     }
     return named.pop() if len(named) == 1 else None
 

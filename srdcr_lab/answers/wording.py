@@ -28,6 +28,7 @@ _PARTS = ENGLISH["parts"] | {"MONTH": f"(?:{'|'.join(MONTHS)})", "ORDINAL": "|".
 _PARTS["ROLE"] = "|".join(word for words in ENGLISH["roles"].values() for word in words.split())
 _PARTS["PARTICLE"] = "|".join(ENGLISH["names"]["particles"].split())
 _PARTS["CAPITAL"] = f"[{''.join(filter(str.isupper, map(chr, range(0x250))))}]"
+_PARTS["VOWEL_SIGN"] = f"[{''.join(c for c in map(chr, range(0x370, 0xAC00)) if unicodedata.category(c)[0] == 'M')}]"
 COUNTRIES = [(part, each.split(", ")) for part, row in ENGLISH["countries"].items() for each in row.split("; ")]
 _COUNTRY_NAMES = (re.escape(name) for _, names in COUNTRIES for name in names)
 _PARTS["COUNTRY"] = "|".join(sorted(_COUNTRY_NAMES, key=len, reverse=True))
@@ -200,25 +201,20 @@ def spelled(token: str) -> str:
 
 # One apostrophe and one hyphen for all: an expression with sets of characters beyond 255 takes long to compile.
 _PLAIN_MARKS = str.maketrans("’ʼ‐‑", "''--")
+_UNMARKED = str.maketrans("‐‑", "--", "'’ʼ,")  # without what `spelled` allows between letters and digits
 _compiled = lru_cache(1 << 12)(re.compile)  # that of re holds 512: of the shipped facts each would be compiled thrice
 
 
 @lru_cache(maxsize=16)  # a passage is looked through for every name of a pool
 def _folded(passage: str) -> tuple[str, Sequence[int], str]:
-    """A passage as expressions are matched with it, where its characters stood, and it without what `spelled` allows
-    between letters and digits."""
+    """A passage as expressions are matched with it, where its characters stood, and the passage `_UNMARKED`."""
     folded, sources = fold_letters(passage)
-    plain = folded.translate(_PLAIN_MARKS)
-    return plain, sources, _unmarked(plain)
-
-
-def _unmarked(plain: str) -> str:
-    return plain.replace("'", "").replace(",", "")
+    return folded.translate(_PLAIN_MARKS), sources, folded.translate(_UNMARKED)
 
 
 def may_stand(passage: str, token: str) -> bool:
     """Whether a passage has the letters of a token at all; quicker than an expression that finds nothing."""
-    return _unmarked(token.translate(_PLAIN_MARKS)) in _folded(passage)[2]
+    return token.translate(_UNMARKED) in _folded(passage)[2]
 
 
 def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
@@ -229,9 +225,10 @@ def places(passage: str, patterns: Sequence[str]) -> Iterator[Span]:
         expression = expression.replace("'?", "")  # compiles in a third of the time
     for match in _compiled(expression).finditer(plain):
         start, end = sources[match.start()], sources[match.end() - 1] + 1
+        is_cut = any(0 < at < len(plain) and sources[at - 1] == sources[at] for at in match.span())  # ハ of パ
         while end < len(passage) and unicodedata.combining(passage[end]):
             end += 1
-        if is_whole_word(passage, start, end):
+        if not is_cut and is_whole_word(passage, start, end):
             yield Span(start, end, passage[start:end])
 
 
@@ -311,7 +308,7 @@ def opening_statement(reply: str) -> str:
     lines = (line.strip() for line in reply.split("\n") if line.strip() and not pattern("fence").fullmatch(line))
     text = next(lines, "")
     for sentence in split_sentences(text):
-        if sentence.rstrip("*_\"'”").endswith("."):
+        if sentence.rstrip("*_\"'”").endswith((".", "。", "।")):
             return text[: text.index(sentence) + len(sentence)].removesuffix(".")
     return text
 

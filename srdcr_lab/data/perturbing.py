@@ -122,8 +122,7 @@ def _made(item: Item, claim: FalseClaim, spans: Sequence[Span], flags: Sequence[
         raise NoClaim(refused)
     changes = []
     for span in spans:
-        written = kind.respell(span.surface, kind.gold(item), claim.canonical)
-        if written is None:
+        if (written := kind.respell(span.surface, kind.gold(item), claim.canonical)) is None:
             raise NoClaim(f"{claim.answer} cannot be written as the passage writes {span.surface!r}")
         changes.append(_change(item.context, span, written))
     false = claiming(item, claim, applied(item.context, changes))
@@ -165,7 +164,7 @@ def unread(false: Item, changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _change(passage: str, span: Span, after: str) -> Change:
-    """The change of one mention; "a" or "an", a possessive and a capital at the start of a sentence are kept right."""
+    """The change of one mention; a possessive, the capital of a sentence and, in English, "a" and "an" stay right."""
     start, before = span.start, span.surface
     if pattern("stop_of_junior").match(passage, span.end) and not after.casefold().endswith(("jr", "sr")):
         before += "."
@@ -175,7 +174,7 @@ def _change(passage: str, span: Span, after: str) -> Change:
         before, after = before + possessive[0], f"{after}{possessive[0]}s"
     if before[:1].isupper() and pattern("sentence_before").search(passage, max(0, start - 8), start):
         after = after[0].upper() + after[1:]
-    article = pattern("article_before").search(passage, max(0, start - 4), start)
+    article = pattern("english").search(passage) and pattern("article_before").search(passage, max(0, start - 4), start)
     took_an, takes_an = (pattern("takes_an").match(text) is not None for text in (before, after))
     if article and (article[1].lower() == "an") is took_an and took_an is not takes_an:
         gap = passage[article.end(1) : start]
@@ -575,8 +574,7 @@ def perturb(
     tried = [(item, tuple(forms(item, wanted))) for item in standard.values()]
     everything = [each for item, made in tried for each in (item, *(form.item for form in made if form.item))]
     name = f"{source.name}, perturbed"
-    notes = (*source.notes, *flags_counted(everything, name))
-    written = replace(source, name=name, items=tuple(everything), notes=notes)
+    written = replace(source, name=name, items=(*everything,), notes=(*source.notes, *flags_counted(everything, name)))
     return Perturbed(written, tuple(form for _, made in tried for form in made), (*left_out, *unfit))
 
 

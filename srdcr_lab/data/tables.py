@@ -195,6 +195,9 @@ def _doubts(checked: Sequence[Checked], items: Sequence[Item]) -> Iterator[str]:
         told = ", ".join(f"{n} {answer_type}" for answer_type, n in guessed.most_common())
         empty = "answer_type is empty" if "answer_type" in columns else "there is no column answer_type"
         yield f"{empty}: types were guessed from answers and questions ({told}); fill it ({', '.join(AnswerType)})"
+    passages = [text for item in items for text in (item.context, *(each.text for each in item.documents)) if text]
+    if 2 * sum(pattern("english").search(text) is not None for text in passages) < len(passages):
+        yield "fewer than half of the passages look English, and all are read by English rules: docs/guide/questions.md"
 
 
 def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> Iterator[Checked]:
@@ -426,7 +429,6 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
         others = (kind for kind in (AnswerType.NUMBER, AnswerType.YEAR, AnswerType.DATE) if kind != item.answer_type)
         fitting = next((kind for kind in others if answers.states(item.context, claim, kind, item.unit)), None)
         hint = f" (as answer_type {fitting} it does)" if fitting else ""
-        missing = f"the passage does not contain the answer {claim!r}{hint}"
-        told = f"{missing}; correct it, or put what it says into claimed_answer"
-        raise LacksAnswer(f"{row.place('context')}: {told}", row.number)
+        told = f"the passage does not contain the answer {claim!r}{hint}; correct it, add its spelling to aliases, or"
+        raise LacksAnswer(f"{row.place('context')}: {told} put what a false one says into claimed_answer", row.number)
     return item

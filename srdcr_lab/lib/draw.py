@@ -46,9 +46,9 @@ _SIZES = (2.0, 9.0)  # points across a mark: the least and the greatest
 _WIDE = 0.03  # of a plane of shares: nearer marks hide each other
 _FEW, _PARTS = "0.58", "a divided disc (anticlockwise from its top): "
 _THEME = {
-    **sns.axes_style("ticks"), "axes.titlesize": 9, "text.parse_math": False,  # a domain may be "$5k to $10k"
-    **dict.fromkeys(["font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"], 8),
-    **dict.fromkeys(["legend.fontsize", "legend.title_fontsize"], 8),
+    **{key: value for key, value in sns.axes_style("ticks").items() if not key.startswith("font")},  # the user's own
+    "axes.titlesize": 9, "legend.title_fontsize": 8, "text.parse_math": False,  # a domain may be "$5k to $10k"
+    **dict.fromkeys(["font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize"], 8),
     **dict.fromkeys(["axes.linewidth", "xtick.major.width", "ytick.major.width"], 0.8),
     **dict.fromkeys(["axes.spines.right", "axes.spines.top", "legend.frameon"], False),
 }  # fmt: skip
@@ -110,7 +110,7 @@ def figure(
         plot = plot.scale(color=scale(palette), marker=scale(shapes))
         keys = [*(key(name, colour=palette[name], marker=mark, linestyle=line) for name, mark in shapes.items()), *keys]
     with matplotlib.rc_context(_THEME):
-        plot.theme(_THEME).on(made).plot()
+        plot.theme(_THEME | matplotlib.rcParams.find_all(r"font\.(family|sans-serif)")).on(made).plot()
         old, made.legends = [] if palette else made.legends, []
         labels = {ax.get_xlabel() for ax in made.axes} - {""}
         for ax in made.axes:

@@ -301,7 +301,7 @@ def _faults(file: str, text: str) -> Iterator[tuple[int, str]]:
     instructions = Prompts({name: text}).system_text(name)
     for mark in _READ_BY.findall(OURS.system_text(name)):
         if mark.casefold() not in instructions.casefold():
-            yield last["system"], f"the block system lacks {mark}, by which replies are read; ask for it as ours does"
+            yield last["system"], f"the block system lacks {mark!r}, by which replies are read; ask for it as ours does"
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str, str]]:

@@ -29,7 +29,8 @@ _REHEARSED = 2_000  # completions of one rehearsal: half a second; a plan of tho
 _FEW = 4  # items that tell how many an item takes
 SPREAD = 0.32  # standard deviation over questions of right with SR-DCR minus right with few-shot: pocket's study
 BESIDE, SHARED = "(answers and draws)", "the whole run"
-_CHARACTERS_A_TOKEN = 4  # English prose; a rule of thumb
+_BYTES_A_TOKEN = 4  # English prose; a rule of thumb, nearer to other scripts than characters are
+_ONE_BYTE = re.compile("[\x80-\u036f\u2000-\u20cf]")  # Latin letters with accents, dashes and the like count as one
 _TOKENS_A_MESSAGE = 4  # what a chat template adds
 _ARGUMENT, _ANSWER = 80, 4  # tokens of a short reply
 _COUNTS = ["calls_alone", "calls", "prompt_tokens", "completion_tokens", "cost_usd"]
@@ -45,8 +46,8 @@ _AGAIN = "Reply again, with the JSON object alone."
 class Plan:
     """Calls, tokens and cost of a run, at least (`_from`) and at most (`_to`).
 
-    A call is one completion: 32 draws are 32 calls. Tokens are estimates (four characters per token; for thinking none,
-    or all its room); a cost is NaN if a price is unknown.
+    A call is one completion: 32 draws are 32 calls. Tokens are estimates (four bytes of text a token; for thinking
+    none, or all its room); a cost is NaN if a price is unknown.
 
     Attributes
     ----------
@@ -103,8 +104,7 @@ async def make_plan(
     both = both[[f"{count}_{end}" for count in _COUNTS for end in ("from", "to")]]
     both *= len(setup.items) / len(some.items)
     whole = [name for name in both if "cost" not in name]
-    both[whole] = both[whole].round()
-    table = both.astype(dict.fromkeys(whole, int)).rename_axis("methods").reset_index()
+    table = both.round(dict.fromkeys(whole, 0)).astype(dict.fromkeys(whole, int)).rename_axis("methods").reset_index()
     ends = [await _waves(few, methods, longest=longest) for longest in (False, True)] if batch else None
     return Plan(table, len(some.items), (min(ends), max(ends)) if ends else None)
 
@@ -199,7 +199,7 @@ class Stage:
             answer = str(1000 + self._numbers.setdefault((request.digest, draw), len(self._numbers)) % 1000)
         if not debating:
             return answer, tokens
-        length = tokens * _CHARACTERS_A_TOKEN
+        length = tokens * _BYTES_A_TOKEN
         if self.longest and (role := self._debaters.get(instructions)):
             if said := re.search(rf"<{role} round=.*?>\n(.*?)\n</", request.messages[-1].content, re.DOTALL):
                 return said[1], tokens
@@ -234,8 +234,9 @@ class StandIn(AbsentModel):
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         scored = request.logprobs and self.capabilities.logprobs
         logprobs = (-9.0 if self._stage.longest else 0.0,)  # who is unsure asks on
-        lengths = (len(m.content) + sum(map(int, _LEFT_OUT.findall(m.content))) for m in request.messages)
-        once = sum(length // _CHARACTERS_A_TOKEN + _TOKENS_A_MESSAGE for length in lengths)
+        texts = [_ONE_BYTE.sub("x", message.content) for message in request.messages]
+        lengths = (len(text.encode()) + sum(map(int, _LEFT_OUT.findall(text))) for text in texts)
+        once = sum(length // _BYTES_A_TOKEN + _TOKENS_A_MESSAGE for length in lengths)
         completions = []
         for place, draw in enumerate(request.draws):
             text, tokens = self._stage.reply(request, draw)

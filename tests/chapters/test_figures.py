@@ -212,11 +212,13 @@ def test_marks_at_one_place_are_parts_of_a_disc_and_another_has_the_mark_of_its_
     assert "a divided disc (anticlockwise from its top): a, b; bars: 95 % intervals" in said(figure)
 
 
-def test_rows_are_points_with_their_intervals_and_few_are_grey() -> None:
+def test_rows_are_points_with_their_intervals_and_few_are_grey(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(plt.rcParams, "font.family", ["serif"])  # as a user sets it
     table = pd.DataFrame({"who": ["$5 to $9", r"$\frac$"], "share": [0.2, 0.5], "low": [0.1, 0.3], "high": [0.4, 0.9]})
     figure = draw.rows(table.assign(n_questions=[10, 9]), "share", "who", "share of answers")
     (ax,) = figure.axes
     assert tick_labels(ax, "y") == ["$5 to $9", r"$\frac$"]
+    assert {label.get_fontname() for label in ax.get_yticklabels()} == {"DejaVu Serif"}
     assert values(ax) == [0.2, 0.5]
     assert spans(ax) == [(0.1, 0.4), (0.3, 0.9)]
     assert point_colours(ax) == {draw.INK, "#949494"}

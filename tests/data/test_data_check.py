@@ -213,19 +213,14 @@ def test_notes_on_the_whole_table(tmp_path: Path) -> None:
     (note,) = load_items(table).notes
     assert note.startswith("each of 7 domains (d0, d1, d2, d3, d4 …): fewer than four exemplars of its own")
     assert note.endswith("the column is_exemplar marks your own")
-    rows = {
-        "question": ["How many?", "Who?"],
-        "gold_answer": ["12", "Ines Holt"],
-        "context": ["There are 12.", "Ines Holt."],
-    }
+    rows = {"question": ["How many?", "Who?"], "gold_answer": ["12", "Holt"], "context": ["There are 12.", "Holt."]}
     assert "types were guessed from answers and questions (1 number, 1 name)" in load_items(pd.DataFrame(rows)).notes[0]
     told = pd.DataFrame({**rows, "answer_type": ["number", "name"]})
     assert not any("answer_type" in note for note in load_items(told).notes)
     # Exemplar rows alone leave nothing to evaluate, though each row is sound.
     pd.DataFrame({**only(), "is_exemplar": ["yes"]}).to_csv(tmp_path / "items.csv", index=False)
-    assert check_source(tmp_path / "items.csv").sentences() == [
-        "items.csv: every row is an exemplar; none is left to evaluate"
-    ]
+    (said,) = check_source(tmp_path / "items.csv").sentences()
+    assert said == "items.csv: every row is an exemplar; none is left to evaluate"
 
 
 @pytest.mark.parametrize(
@@ -292,6 +287,7 @@ def only(**row: str) -> dict[str, list[str]]:
 def test_other_scripts_and_directions(row: dict[str, list[str]], answer_type: AnswerType) -> None:
     items = load_items(pd.DataFrame(row))
     assert items.items[0].answer_type is answer_type
+    assert any(note.startswith("fewer than half of the passages look English") for note in items.notes)
 
 
 def test_a_passage_of_the_greatest_length_is_taken() -> None:

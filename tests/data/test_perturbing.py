@@ -78,6 +78,8 @@ def type_of(tag: str) -> AnswerType:
     ("נפתח בשנת 1874.", "1874", "", "+20", "נפתח בשנת 1894."),
     ("橋は1874年に開通した。", "1874", "", "-60", "橋は1814年に開通した。"),
     ("पुल १,२५० मीटर लंबा है।", "1250", "", "x2", "पुल २,५०० मीटर लंबा है।"),
+    ("Le village a 12 500 habitants.", "12500", "", "x1.5", "Le village a 18 750 habitants."),
+    ("Er lehrte an 8 Schulen.", "8", "", "x1.5", "Er lehrte an 12 Schulen."),
 ])  # fmt: skip
 def test_every_mention_changes_in_its_own_style(passage: str, gold: str, unit: str, tag: str, expected: str) -> None:
     assert lie(standard(passage, gold, type_of(tag), unit=unit), tag) == expected
@@ -122,7 +124,6 @@ def test_refused(passage: str, gold: str, answer_type: AnswerType, why: str) -> 
 
 
 def test_the_stop_of_junior_goes_with_him_and_the_end_of_a_sentence_stays() -> None:
-    """A stray full stop after "Jr."."""
     passage = (
         "Martin Luther King Jr. was born there. All met Martin Luther King Jr. He spoke, Martin Luther King, Jr.'s way."
     )
@@ -140,14 +141,11 @@ def test_a_share_is_no_more_than_the_whole(passage: str, level: Level) -> None:
 
 
 def test_a_possessive_is_written_as_the_new_name_takes_it() -> None:
-    for passage, expected in (
-        ("Nantes' old streets.", "{}'s old streets."),
-        ("'In Nantes' he said.", "'In {}' he said."),
-    ):
+    for passage, false in (("Nantes' old streets.", "{}'s old streets."), ("'In Nantes' he said.", "'In {}' he said.")):
         one = standard(passage, "Nantes", CITY)
         for made in perturb([one], pool=("Rouen", "Reims", "Lyon", "Dijon", "Toulon")).forms:
             if made.item is not None and not made.claim.answer.endswith("s"):
-                assert made.item.context == expected.format(made.claim.answer)
+                assert made.item.context == false.format(made.claim.answer)
                 break
         else:
             pytest.fail("no form was made")

@@ -156,8 +156,8 @@ def test_a_row_that_cannot_be_used_is_left_out_counted_and_named() -> None:
     assert [item.item_id for item in items] == ["row-1", "row-3"]
     assert items.notes[:2] == (
         "table: left out 1 row that cannot be used; --strict would refuse",
-        "table, row 2, column context: the passage does not contain the answer '1801'; correct it, or put what it says "
-        "into claimed_answer",
+        "table, row 2, column context: the passage does not contain the answer '1801'; correct it, add its "
+        "spelling to aliases, or put what a false one says into claimed_answer",
     )
     with pytest.raises(BadInput, match="row 2, column context: the passage does not contain the answer '1801'"):
         load_items(pd.DataFrame(ODD), strict=True)

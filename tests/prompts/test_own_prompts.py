@@ -63,7 +63,7 @@ FAULTS: list[tuple[str, str, str]] = [
     ("judge", JUDGE.removesuffix("{%- endblock %}\n"), "17: Unexpected end of template."),
     ("judge", JUDGE + "{{", "19: unexpected 'end of template'"),
     ("judge", "{% block user %}{{ question }}" + TRANSCRIPT, "1: the block system lacks words, which this role needs"),
-    ("judge", swap("final decision: UNREASONABLE", "UNREASONABLE"), "3: the block system lacks final decision:, by"),
+    ("judge", swap("final decision: UNREASONABLE", "UNREASONABLE"), "3: the block system lacks 'final decision:', by"),
     ("judge", JUDGE + " " * 20_000, "1: it is empty, or has more than 20,000 characters; start from a copy of ours"),
     ("judge", swap("You are", "You \ud800are"), "3: this is not UTF-8; save the file as UTF-8"),
     ("cot", JUDGE, "1: there is no template of this name; use a name from "),

@@ -125,6 +125,8 @@ def test_a_prompt_is_as_long_as_the_replies_in_it() -> None:
     """The critique shows the first reply, the revision both: three replies, each of 300 tokens instead of 80."""
     row = planned(TRUE, names="rci", samples=0)[0].loc["rci"]
     assert row["prompt_tokens_to"] - row["prompt_tokens_from"] == pytest.approx(3 * 220, abs=3)
+    latin, han = (planned(replace(TRUE, context=c * 400), names="few_shot")[0].loc["few_shot"] for c in "x桥")
+    assert han["prompt_tokens_to"] - latin["prompt_tokens_to"] == 2 * 400 / 4
 
 
 @pytest.mark.parametrize(("method", "least", "most"), [

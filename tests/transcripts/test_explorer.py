@@ -186,6 +186,7 @@ def test_a_large_run_has_several_pages(run: lab.Results, tmp_path: Path, monkeyp
 
 def test_the_page_keeps_every_line_of_the_messages_once(run: lab.Results, cases: Cases) -> None:
     page = explorer_html(run, ["sr_dcr"])
+    assert "{ unicode-bidi: plaintext }" in page  # a passage from right to left is shown so
     sent = json.loads(re.findall(r'<script id="sent" type="application/json">(.*)</script>', page)[0])
     assert len(sent["lines"]) == len(set(sent["lines"]))
     (number,) = re.findall(r'data-sent="(\d+)"', page)[-1:]

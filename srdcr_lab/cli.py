@@ -8,9 +8,7 @@ import sys
 import threading
 
 if threading.current_thread() is threading.main_thread():
-    for name in {"SIGTERM", "SIGHUP"} & {*dir(signal)}:  # end a run as Ctrl-C does, but not where nohup ignores one
-        if signal.getsignal(number := getattr(signal, name)) is not signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends a run as Ctrl-C does
 
 gc.set_threshold(100_000)  # modules and tables are a million objects that stay: looking for garbage among them is slow
 
@@ -42,7 +40,6 @@ GUIDE = {  # page of docs/guide that explains what was refused, by the part of t
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console script; turns errors into one sentence and an exit code."""
     try:
-        sys.stdout, sys.stderr = (stream or io.StringIO() for stream in (sys.stdout, sys.stderr))  # closed: None
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # of a terminal that has no τ

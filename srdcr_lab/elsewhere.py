@@ -258,8 +258,8 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
     table, moved = at_tau(rows, tau), carried(rows, alpha)
     own = on_other_subjects(moved)
     found = own[own["tau"].notna()]
-    other = moved.query("chosen_on != applied_to")
-    other = other.merge(found[["model", "kind"]].rename(columns={"model": "applied_to"}))
+    has_own = found[["model", "kind"]].rename(columns={"model": "applied_to"})
+    other = moved.query("chosen_on != applied_to").merge(has_own)
     lost, broken = (int((part["risk_low"] > alpha).sum()) for part in (found, other))
     promise = f"No τ keeps the share of wrong answers above it at {alpha:g}."
     if len(found):

@@ -68,9 +68,8 @@ def answer(options: Results, claims: Results) -> Html:
     ends = concessions(claims.records, claims.turns).query("method == 'cfmad'")
     claim = "wrong stances are given up more often than right ones in the debates about claims"
     said = sentences(claim, ends, "difference", above=0, n="n_questions", of="claims")
-    cot = claims.records.loc[claims.records["method"] == "cot", "correct"].fillna(False).mean()
-    deaf = f"If Defenders ignored their stance and answered as in one chain of thought: {number(2 * cot - 1, '+.2f')}."
-    lines.append(Sentence(f"{said} {deaf}"))
+    gap = 2 * claims.records.loc[claims.records["method"] == "cot", "correct"].fillna(False).mean() - 1
+    lines.append(Sentence(f"{said} If Defenders ignored their stance and answered like CoT: {number(gap, '+.2f')}."))
     return answer_box(*lines, label=options.label)
 
 

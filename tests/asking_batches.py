@@ -1,7 +1,4 @@
-"""A process that asks a wave in batches, to be killed.
-
-usage: python -m tests.asking_batches PROVIDER URL STORE N [NAME]
-"""
+"""A process that asks a wave in batches, to be killed: python -m tests.asking_batches PROVIDER URL STORE N [NAME]"""
 
 import asyncio
 import sys

@@ -81,8 +81,7 @@ def _runs(folder: Path) -> list[str]:
 
 
 def shown(run: Path | str, folder: Path, notebooks: Sequence[Path]) -> list[str]:
-    """What these notebooks say that they cannot show of a run; the others are in the folder, with the tables of their
-    figures."""
+    """What these notebooks say that they cannot show of a run; the others are in the folder, with their tables."""
     said: list[str] = []
     given = {"RUN": str(run), "STORE": str(folder / "store.sqlite"), "FIGURES": str(folder / "figures")}
     for notebook in notebooks:

@@ -24,16 +24,7 @@ from srdcr_lab.answers.dates import YEAR_OFFSETS
 from srdcr_lab.answers.kinds import FalseClaim, Traits, Wanted, kind_of
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
 from srdcr_lab.data.items import ItemSet, flags_counted, grouped, part_of, standard_item
-from srdcr_lab.data.perturbing import (
-    TAG,
-    Form,
-    balanced,
-    checked_offsets,
-    claiming,
-    forms,
-    pools_of,
-    read_traits,
-)
+from srdcr_lab.data.perturbing import TAG, Form, balanced, checked_offsets, claiming, forms, pools_of, read_traits
 from srdcr_lab.data.rows import read_table, shuffled
 from srdcr_lab.data.tables import items_from_frame, level_of
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Exemplar, Item, Option, PerturbationKind

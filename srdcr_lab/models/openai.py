@@ -18,14 +18,7 @@ from typing import Any, ClassVar
 import openai
 
 from srdcr_lab.models.api import CONSEQUENCES, PLACEHOLDER_KEY, ApiChat, ReplyError, Way, count
-from srdcr_lab.models.base import (
-    as_dicts,
-    first_stop,
-    fold_system,
-    log_probability,
-    text_of,
-    unless_without_text,
-)
+from srdcr_lab.models.base import as_dicts, first_stop, fold_system, log_probability, text_of, unless_without_text
 from srdcr_lab.models.batches import Batch, Batches, BatchStatus
 from srdcr_lab.records import Completion, FinishReason, Request
 from srdcr_lab.records.types import Scored, cut

@@ -42,7 +42,7 @@ from srdcr_lab.records import (
     SrdcrError,
     Stopped,
 )
-from srdcr_lab.records.files import as_path, as_plain, from_json, from_plain, parse_json, whole_file
+from srdcr_lab.records.files import as_path, as_plain, from_json, from_plain, parse_json, to_write, whole_file
 from srdcr_lab.records.types import GREEDY
 
 Kept = tuple[ModelIdentity, Request, list[Completion]]  # the completions of one request and stream
@@ -462,18 +462,15 @@ class Store:
         if target.is_file() and _is_sqlite(target):
             raise BadInput(f"{target} is a store, which an export would destroy; give another target")
         requests = 0
-        try:
-            with whole_file(target) as part, part.open("w", encoding="utf-8") as file:
-                for requests, (model, request, completions) in enumerate(self.contents(), start=1):  # noqa: B007
-                    record = {"model": as_plain(model), "request": request.content, "stream": request.stream}
-                    others = _JSON.encode(record).removeprefix("{")
-                    for start in range(0, len(completions), _DRAWS_A_LINE):
-                        draws = ", ".join(map(_exported, completions[start : start + _DRAWS_A_LINE]))
-                        file.write(f'{{"completions": [{draws}], {others}\n')
-                for fact in filterfalse(_is_batch, self.facts()):
-                    file.write(_JSON.encode(as_plain(fact)) + "\n")
-        except OSError as error:
-            raise BadInput(f"cannot write {target} ({error.strerror}); give another target") from None
+        with whole_file(to_write(target)) as part, part.open("w", encoding="utf-8") as file:
+            for requests, (model, request, completions) in enumerate(self.contents(), start=1):  # noqa: B007
+                record = {"model": as_plain(model), "request": request.content, "stream": request.stream}
+                others = _JSON.encode(record).removeprefix("{")
+                for start in range(0, len(completions), _DRAWS_A_LINE):
+                    draws = ", ".join(map(_exported, completions[start : start + _DRAWS_A_LINE]))
+                    file.write(f'{{"completions": [{draws}], {others}\n')
+            for fact in filterfalse(_is_batch, self.facts()):
+                file.write(_JSON.encode(as_plain(fact)) + "\n")
         return requests
 
     def merge(self, source: Path) -> tuple[int, int, int]:

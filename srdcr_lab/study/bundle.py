@@ -69,10 +69,7 @@ def pack(files: Mapping[str, Path], target: Path) -> None:
                 name, content = f"{name}.xz", lzma.compress(content, filters=_XZ)
             archive.writestr(zipfile.ZipInfo(name, _WRITTEN), content, zipfile.ZIP_DEFLATED)
         archive.comment = VERSION + b"0" * _DIGITS
-    try:
-        write_whole(target, seal(buffer.getvalue()))
-    except OSError as error:
-        raise BadInput(f"cannot write {target} ({error.strerror}); give another file") from None
+    write_whole(target, seal(buffer.getvalue()))
 
 
 def seal(content: bytes) -> bytes:

@@ -106,8 +106,7 @@ def test_the_table_at_a_threshold_is_the_summary_of_what_it_decides(tau: float, 
 
 
 def test_where_no_debate_was_needed_the_context_answer_stands() -> None:
-    """The agreement shortcut: both answers are equal, and no verdict was asked for. Without false passages there are no
-    shares of them."""
+    """The agreement shortcut: both answers are equal, and nobody ruled. Without false passages none has a share."""
     rows = simulated(80).query("method == 'sr_dcr'")
     agreed = rows.assign(verdict=None, missing=None, context_correct=True)
     with pytest.raises(BadInput, match="tau is a number from 0 to 1, got 5"):

@@ -15,8 +15,7 @@ RECORDS = simulated(80)
 
 
 def study() -> pd.DataFrame:
-    """A: 3 of 4 true passages right, 1 wrong; of 4 false ones 1 right, 1 wrong, 2 missing. B: all true ones right, all
-    false ones wrong."""
+    """A: of 4 true passages 3 right, of 4 false ones 1 right, 1 wrong, 2 missing. B: right on all true ones alone."""
     of_a = {0: (True, True, True, False), 20: (True, False, None, None)}
     rows = [answered(q, offset, "a", of_a[offset][i]) for offset in of_a for i, q in enumerate("pqrs")]
     rows += [answered(q, offset, "b", offset == 0) for offset in (0, 20) for q in "pqrs"]

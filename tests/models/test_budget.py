@@ -234,8 +234,7 @@ def test_a_run_stops_at_its_budget_and_goes_on_with_more(
     arguments = [*_arguments(loopback, items_csv, tmp_path / "out"), "--samples", 0]
     budget = OpenAIChat("test", base_url=loopback.openai_url).max_attempts * 300 * PER_TOKEN + 0.08  # of 0.2 in all
     ended = srdcr(*arguments, "--budget-usd", budget)
-    assert ended.code == 3
-    assert "raise --budget-usd and run again" in ended.sentence
+    assert (ended.code, "raise --budget-usd and run again" in ended.sentence) == (3, True)
     records = pq.read_table(tmp_path / "out" / "records.parquet").to_pylist()
     stopped = [row for row in records if "does not cover" in (row["error"] or "")]
     assert len(records) == 6
@@ -255,8 +254,8 @@ def test_a_run_stops_at_its_budget_and_goes_on_with_more(
     table = (tmp_path / "out/summary.csv").read_text()
     (tmp_path / "out/store.sqlite").unlink()  # without its completions, a budget that is too small changes no table
     assert srdcr(*arguments, "--budget-usd", budget / 10).code == 3
-    assert (tmp_path / "out/summary.csv").read_text() == table
-    assert json.loads((tmp_path / "out/run.json").read_text())["status"] == "done"
+    status = json.loads((tmp_path / "out/run.json").read_text())["status"]
+    assert ((tmp_path / "out/summary.csv").read_text(), status) == (table, "done")
 
 
 def test_budget_without_a_price_is_bad_input(loopback: Loopback, items_csv: Path, tmp_path: Path, srdcr: Srdcr) -> None:

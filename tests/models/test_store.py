@@ -506,8 +506,8 @@ def test_a_merge_of_what_is_no_json_and_no_fact(
     (("info", "none.sqlite"), "there is no store"), (("check", "none.sqlite"), "there is no store"),
     (("merge", "new.sqlite", "missing.jsonl"), "there is no file"),
     (("export", "store.sqlite", "store.sqlite"), "would destroy"),
-    (("export", "store.sqlite", "missing/export.jsonl"), "cannot write"),
-    (("export", "store.sqlite", "."), "cannot write"),
+    (("export", "store.sqlite", "missing/export.jsonl"), "its folder does not exist"),
+    (("export", "store.sqlite", "."), "is a folder"),
 ], ids=str)  # fmt: skip
 def test_a_command_that_cannot_do_its_work_leaves_all_as_it_was(
     tmp_path: Path, srdcr: Srdcr, arguments: tuple[str, ...], said: str

@@ -142,8 +142,7 @@ def test_each_turn_unfolds_into_the_messages_that_were_sent(run: lab.Results, ca
 
 def test_without_the_store_a_sentence_says_where_the_messages_are(cases: Cases, tmp_path: Path) -> None:
     assert "are in the store of the run, which is not at hand here" in cases.html(cases.start)
-    with closing(Store(tmp_path / "another.sqlite")):
-        pass
+    Store(tmp_path / "another.sqlite").close()
     for store, sentence in (("another.sqlite", "does not hold this turn"), ("none.sqlite", "there is no store")):
         with messages_in(tmp_path / store) as sent:
             html = cases.html(cases.start, sent=sent)

@@ -272,8 +272,8 @@ def right_by_half(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFra
     """Compute how often each method or design is right on true passages, and how often on false ones.
 
     A debate is right if V* is Reasonable on a true passage, or Unreasonable on a false one. A method without verdicts
-    is right if its answer is: misreading a false claim does not make it right. Among answers stands `FROM_MEMORY`: the
-    prior answers, as if memory were always trusted.
+    is right if its answer is: misreading a false claim does not make it right. With `answers` there is one method more,
+    `FROM_MEMORY`: the prior answers, as if memory were always trusted.
 
     Parameters
     ----------

@@ -536,7 +536,7 @@ def unpack_run(bundle: Path, place: Path) -> Path:
 
 
 def load_run(run: str | Path) -> Results:
-    """Load the results of a finished run.
+    """Load the results of a run; `Results.finished` refuses one that was stopped.
 
     Parameters
     ----------

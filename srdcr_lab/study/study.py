@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 _PACKAGES = ("srdcr-lab", "numpy", "pandas", "pyarrow", "scipy", "torch", "transformers", *API, "genai-prices")
 _POCKET = (
     "made with the pocket model, a model organism trained to know, half-know and not know certain facts: "
-    "no evidence about any large model; it knows nothing else, reads other passages less well, and no letters but Latin"
+    "no evidence about any large model; it knows nothing else, reads other passages less well, and Latin letters only"
 )
 _OF_CHOICES = (*signature(choices).parameters,)[1:]
 

@@ -166,8 +166,8 @@ def localisation(hops: pd.DataFrame) -> pd.DataFrame:
         Of the chains with a false hop: "named", it is the first hop that is ruled out; "another", an earlier or later
         hop is; "none"; these sum to 1. "ranked": it has the highest P(UNREASONABLE) of the hops on the path, out of the
         chains with two such hops or more; one of m tied hops counts 1/m. "false_alarm": a hop of a true chain is ruled
-        out, out of the true chains. `chance` is for "named" that of a hop chosen at random, 1 / hops in the chains in
-        which a hop is ruled out; for "ranked" how often the same hop has the highest P(UNREASONABLE) of the same hops
+        out, out of the true chains. `chance`: for "named" a hop chosen at random, 1 / hops in the chains in which a hop
+        is ruled out; for "ranked" how often the same hop has the highest P(UNREASONABLE) of the same hops
         where all passages are true (an unknown P counts as 1). `gain` is the mean of the difference, with its 95 %
         interval. A share of nothing is NaN with n = 0.
     """

@@ -256,8 +256,7 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
         Lowest and highest coverage and P(right) at τ, and whether a chosen τ can be carried over.
     """
     table, moved = at_tau(rows, tau), carried(rows, alpha)
-    own = on_other_subjects(moved)
-    found = own[own["tau"].notna()]
+    found = (own := on_other_subjects(moved)).dropna(subset="tau")
     has_own = found[["model", "kind"]].rename(columns={"model": "applied_to"})
     other = moved.query("chosen_on != applied_to").merge(has_own)
     lost, broken = (int((part["risk_low"] > alpha).sum()) for part in (found, other))

@@ -145,7 +145,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
     mean = summary(with_memory(records), intervals=False).query("condition == @there[-1]").set_index("method")
     given = ", ".join(
         f"{called(name)} {mean.loc[name, 'coverage']:.0%} and {number(mean.loc[name, 'selective_accuracy'])}"
-        for name in ("few_shot", "sr_dcr", FROM_MEMORY)
+        for name in pd.Index(["few_shot", "sr_dcr", FROM_MEMORY]).intersection(mean.index, sort=False)
     )
     of = CONDITION_LABELS[there[0]] if len(there) == 1 else "means of true and false passages"
     ranked = among_all(compared)

@@ -20,6 +20,7 @@ from srdcr_lab.commands import echo
 from srdcr_lab.confidence import auroc, precision_steps
 from srdcr_lab.debates import later_turns, verdict_discrimination
 from srdcr_lab.evaluation import weighted_leads
+from srdcr_lab.final_answer import utility, utility_differences
 from srdcr_lab.lib.comparison import compare, compare_all, outcome
 from srdcr_lab.lib.groups import FROM_MEMORY, is_standard
 from srdcr_lab.lib.page import interval
@@ -196,6 +197,15 @@ def hop_by_hop() -> Iterator[str]:
     yield f"an earlier one, of {of['defender']} and {of['critic']}"
 
 
+def with_few_lies() -> Iterator[str]:
+    """What pocket's answers are worth where one passage in ten is false."""
+    records = lab.load_run("pocket").records.query("design == 'acvd' or design.isna()")
+    at = utility(records, [0.0], [0.1]).set_index("method")["utility"]
+    gap = utility_differences(records, "sr_dcr", "few_shot", [0.0], [0.1]).iloc[0]
+    yield f"right on {at['few_shot']:.2f} with few-shot, {at['sr_dcr']:.2f} with SR-DCR"
+    yield f"(difference {interval(*gap[['difference', 'low', 'high']])})"
+
+
 def against_few_shot(records: pd.DataFrame) -> Iterator[str]:
     names = ["calibrated_token_probability", "confidence_only"]
     others, widths = [], {}
@@ -250,7 +260,7 @@ def smaller() -> Iterator[str]:
 @click.command("studies-text")
 def studies_text() -> None:
     """Print the numbers of the page's text."""
-    for piece in (*qwen(), *smaller()):
+    for piece in (*qwen(), *smaller(), *with_few_lies()):
         echo(piece)
 
 

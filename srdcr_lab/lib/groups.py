@@ -233,10 +233,12 @@ def debates(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_memory(records: pd.DataFrame, reader: str = "few_shot") -> pd.DataFrame:
-    """The records and, as the method `FROM_MEMORY`, the prior answer of each item, for as many calls as `reader`'s."""
+    """The records and, as the method `FROM_MEMORY`, the prior answer of each item, for as many calls as `reader`'s; not
+    of a model that was never asked without a passage."""
     keys = [name for name in ("run", "model", "item_id") if name in records]
     rows = records.sort_values("method", key=lambda method: method != reader, kind="stable").drop_duplicates(keys)
     rows = rows.assign(correct=rows["prior_correct"], calls_alone=rows["calls_alone"].where(rows["method"] == reader))
+    rows = rows[rows.groupby("model", observed=True)["correct"].transform("count") > 0]
     rows = rows.assign(method=FROM_MEMORY, design=None, missing=None, verdict=None)
     return pd.concat([records, rows], ignore_index=True)
 

@@ -42,7 +42,7 @@ def test_the_table_of_hops_and_where_errors_lead(monkeypatch: pytest.MonkeyPatch
     assert rates["share"].dropna().to_dict() == {
         (False, 1): 0, (False, 2): 0, (False, 3): 0, (True, 1): 0, (True, 2): 1
     }  # fmt: skip
-    reader = results.records.assign(method="few_shot", design=None, calls_alone=16)  # nothing greedy: 16 draws
+    reader = results.records.assign(method="few_shot", design=None, calls_alone=16, prior_correct=False)  # 16 draws
     final = chains.chain_answers(pd.concat([results.records, reader])).set_index(["method", "condition"])
     assert final.loc[(chains.DEBATE, "perturbed"), ["n", "accuracy"]].tolist() == [2, 0.5]
     assert final.loc[("From memory", "overall"), ["accuracy", "calls"]].tolist() == [0, 16]
@@ -63,8 +63,8 @@ def test_localisation_by_hand() -> None:
     nan = float("nan")
     judged_chains = [
         judged("a", 2, "RU", [0.1, 0.9]), judged("b", 2, "UU", [0.8, 0.7]), judged("c", 3, "R--", [nan] * 3),
-        judged("d", 1, "RRRR", [0.4, 0.4, 0.2, 0.9]), judged("e", 0, "RU", [0.1, 0.6]),
-        judged("f", 0, "RR", [0.1, 0.2]),
+        judged("d", 1, "RRRR", [0.4, 0.4, 0.2, 0.9]), judged("e", 0, "RU", [0.1, 0.6]).assign(question_id="a"),
+        judged("f", 0, "RR", [0.3, 0.2]).assign(question_id="b"),
     ]  # fmt: skip
     found = chains.localisation(pd.concat(judged_chains)).set_index("outcome")
     assert found["value"].to_dict() == pytest.approx(
@@ -72,7 +72,7 @@ def test_localisation_by_hand() -> None:
     )
     assert found["n"].tolist() == [4, 4, 4, 3, 2]
     assert found.loc["named", ["chance", "gain"]].tolist() == pytest.approx([1 / 4, 0.0])  # as rulings at random
-    assert found.loc["ranked", "chance"] == pytest.approx((1 / 2 + 1 / 2 + 1 / 3) / 3)
+    assert found.loc["ranked", "chance"] == pytest.approx((1 + 0 + 1 / 3) / 3)  # a, b, and d without a true chain
     assert found.loc["false_alarm", "value_low"] < 0.5 < found.loc["false_alarm", "value_high"]
     every = chains.localisation(pd.concat([judged(f"{k}", 2, "RU", [0.1, 0.9]) for k in range(12)])).iloc[0]
     assert every["gain_low"] < every["gain"] == 0.5, "twelve of twelve are no certainty"

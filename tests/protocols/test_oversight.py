@@ -219,12 +219,12 @@ def test_a_misread_claim_is_no_catch() -> None:
     """A wrong answer to a false passage that is not its claim catches nothing; with `answers`, no verdict counts."""
     misread = {"method": "few_shot", "design": None, "verdict": None, "verdict_path": None, "claimed_answer": "1934"}
     answers = ({"final_answer": answer, "correct": answer == "1874"} for answer in ("1899", "1874"))
-    table = right_by_half(frame(*(row("a", False, None) | misread | answer for answer in answers)))
-    assert table["false"].tolist() == [0.5]
+    assert right_by_half(frame(*(row("a", False, None) | misread | one for one in answers)))["false"].tolist() == [0.5]
     known = TABLE.assign(prior_correct=TABLE["question_id"] != "a", calls_alone=2)
     debated = right_by_half(known, answers=True).set_index("design")
-    memory = debated[debated["method"] == "From memory"]  # right but for question a, of four in each half
-    assert memory[["true", "false", "coverage"]].to_numpy().tolist() == [[0.75, 0.75, 1.0]]
+    shares = debated.query("method == 'From memory'")[["true", "false", "coverage"]]  # wrong on question a alone
+    assert shares.to_numpy().tolist() == [[0.75, 0.75, 1.0]]
+    assert "From memory" not in set(right_by_half(known.assign(prior_correct=None), answers=True)["method"])
     of_acvd = TABLE[(TABLE["design"] == "acvd") & (TABLE["level"] != "standard")]
     assert debated.loc["acvd", "false"] == of_acvd["correct"].fillna(False).astype(bool).mean()
 

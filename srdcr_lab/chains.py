@@ -25,18 +25,13 @@ from srdcr_lab.lib.statistics import clustered_interval, contrast_interval, shar
 from srdcr_lab.lib.summary import costs, summary
 from srdcr_lab.preference import endings_of
 from srdcr_lab.records import BadInput, KnowledgeCategory, Role, Verdict
-from srdcr_lab.records.names import called
+from srdcr_lab.records.names import HOP_OUTCOMES, called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 DEBATE, READER = called("sr_dcr_per_hop", "acvd"), called("few_shot")  # what the answer box compares
 _ACCURACY = ["accuracy", "accuracy_low", "accuracy_high"]
-HOP_OUTCOMES = {
-    "named": "the false hop is ruled out first", "another": "another hop is ruled out first",
-    "none": "no hop is ruled out", "ranked": "the false hop has the highest P(UNREASONABLE)",
-    "false_alarm": "a hop of a true chain is ruled out",
-}  # fmt: skip
 _CONDITIONS = {"standard": "all passages true", "perturbed": "one passage false"}
 
 
@@ -60,14 +55,15 @@ def answer(results: Results) -> Html:
         against = compare_all(rows, READER, conditions="overall").query("b == @DEBATE")
     final = chain_answers(results.records).query("condition == 'overall'").set_index("method")
     ends = [f"{name}: {interval(*final.loc[name, _ACCURACY])}" for name in (FROM_MEMORY, READER) if name in final.index]
-    rates = hop_verdicts(hops, "method").set_index("is_false").to_dict("index")
     said = [
-        f"{interval(rate['share'], rate['low'], rate['high'])} of {rate['n']} {name} passages"
-        for name, rate in (("false", rates.get(True)), ("true", rates.get(False))) if rate
-    ]  # fmt: skip
+        f"{interval(rate.share, rate.low, rate.high)} of {rate.n} {'false' if rate.is_false else 'true'} passages"
+        for rate in hop_verdicts(hops, "method").sort_values("is_false", ascending=False).itertuples()
+    ]
     return answer_box(
         sentences("the false hop is ruled out first more often than one random hop in the same chains would be",
                   found.get("named"), "gain", above=0, of="chains with a false passage"),
+        sentences("the false hop has the highest P(UNREASONABLE) more often than with all passages true",
+                  found.get("ranked"), "gain", above=0, of="chains"),
         sentences("Few-Shot over all passages answers more chains rightly than SR-DCR per hop",
                   against, "difference", above=0, n="n_questions", of="chains"),
         f"Share of right final answers, true and false chains weighed alike. {'; '.join(ends)}.",
@@ -287,7 +283,7 @@ def draw_chain_answers(table: pd.DataFrame) -> Figure:
 
 
 def draw_localisation(table: pd.DataFrame) -> Figure:
-    """Draw how often each method rules out the false hop, another one or none; hollow: chance.
+    """Draw how often each method rules out the false hop, another one or none; hollow: `chance`.
 
     Parameters
     ----------
@@ -300,5 +296,5 @@ def draw_localisation(table: pd.DataFrame) -> Figure:
         The figure, not yet saved.
     """
     rows = table.replace({"outcome": HOP_OUTCOMES})
-    look: dict[str, Any] = {"hue": "method", "hollow": "chance", "keys": [draw.key("chance", filled=False)]}
+    look: dict[str, Any] = {"hue": "method", "hollow": "chance", "keys": [draw.key("for comparison", filled=False)]}
     return draw.rows(rows, "value", "outcome", "share of chains", few="chains", **look)

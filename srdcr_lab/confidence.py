@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from srdcr_lab.lib import draw
-from srdcr_lab.lib.calibration import PrecisionSteps, ece, reliability_curve
+from srdcr_lab.lib.calibration import PrecisionSteps, ece, known_pairs, reliability_curve
 from srdcr_lab.lib.calibration import auroc as auroc
 from srdcr_lab.lib.calibration import auroc_gain as auroc_gain
 from srdcr_lab.lib.calibration import precision_steps as precision_steps
@@ -181,7 +181,7 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
     Parameters
     ----------
     several : sequence of DataFrame
-        One table per kind, each as `Results.questions`.
+        One table per kind, each as `Results.questions`; the first is the yardstick.
 
     Returns
     -------
@@ -192,9 +192,10 @@ def kinds_compared(several: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """
     first = several[0].set_index("question_id")
     rows: list[dict[str, Any]] = []
+    has_one = first["self_confidence"].notna()
     for questions in several:
         row = {"confidence_kind": next(iter(questions["confidence_kind"].dropna()), None)}
-        own = questions.set_index("question_id").reindex(first.index)["self_confidence"]
+        own = questions.set_index("question_id")["self_confidence"].reindex(first.index).where(has_one)
         for name, hits in (("highly_known", highly_known(several[0])), ("right", first["prior_correct"])):
             found = auroc(own, hits)
             gain = auroc_gain(own, first["self_confidence"], hits, first.index) if rows else Estimate()
@@ -323,6 +324,7 @@ def confidence_histogram(questions: pd.DataFrame) -> pd.DataFrame:
     tables = []
     for kind, part in questions.groupby("confidence_kind", sort=False):
         edges, known = np.arange(21) / 20, part.dropna(subset="self_confidence")
+        known_pairs(known["self_confidence"], np.ones(len(known)), probabilities=True)  # which refuses others
         if kind == ConfidenceKind.SELF_CONSISTENCY:
             shares = known["self_confidence"].to_numpy(float)
             n_draws = next((n for n in range(1, 1001) if np.allclose(shares * n, (shares * n).round())), 20)

@@ -22,16 +22,13 @@ from srdcr_lab.lib.sentences import answer_box, sentence, sentences
 from srdcr_lab.lib.source_reliability import asserted, log_odds, source_reliability, votes_of, weighted_majority
 from srdcr_lab.lib.statistics import Estimate, clustered_interval, contrast_interval, mean_interval, rank_correlation
 from srdcr_lab.records import DocumentKind, Item, Missing, Role
+from srdcr_lab.records.names import MEASURES
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 MAJORITIES = {"plain": "one vote a source", "estimated": "weighted by estimate", "oracle": "weighted by true accuracy"}
 PRICES = ("rounds", "calls_alone", "prompt_tokens", "completion_tokens")
-MEASURES = {
-    "exact_match": "every right answer, no wrong one", "misinformation_adopted": "a misleading answer adopted",
-    "precision": "precision of the answers", "recall": "recall of the right answers", "coverage": "something answered",
-}  # fmt: skip
 
 
 def answer(results: Results) -> Html:

@@ -265,15 +265,16 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
         spread = f"between {found['tau'].min():.2f} and {found['tau'].max():.2f}"
         promise = (
             f"Chosen so that at most {alpha:g} of the answers above it are wrong, τ lies {spread} ({len(found)} of "
-            f"{len(own)} pairs of model and kind have one); the share of wrong answers exceeds {alpha:g} on other "
-            f"subjects for {lost} of {len(found)}"
+            f"{len(own)} pairs of model and kind have one); more than {alpha:g} are wrong on other subjects for {lost} "
+            f"of these {len(found)}"
         )
-        promise += f", on other models that have one (no promise) for {broken} of {len(other)}." if len(other) else "."
+        promise += f", on other models with a τ (no promise) in {broken} of {len(other)} pairs." if len(other) else "."
     most, least = table["accuracy"].agg(["max", "min"])
+    differ = "No: at" if table["precision_low"].max() > table["precision_high"].min() else "At"
     right = f"Of the answers above it, {_span(table, 'precision')} are right; of all, {least:.2f} to {most:.2f}."
     return answer_box(
-        f"At τ = {tau:.2f}, {_span(table, 'coverage')} of the questions are above the threshold, depending on model "
-        "and kind of confidence.",
+        f"{differ} τ = {tau:.2f}, {_span(table, 'coverage')} of the questions are above the threshold, depending on "
+        "model and kind of confidence.",
         right if table["n_above"].any() else "No answer is above it.",
         promise,
         label=RELEASED,
@@ -351,7 +352,7 @@ def draw_over_tau(table: pd.DataFrame, named: Sequence[str], tau: float) -> Figu
     plot = plot.add(so.Line(linewidth=1.4), data=rows[rows["model"].isin(palette)], color="model", linestyle="model")
     plot = plot.facet("panel", wrap=2).scale(color=draw.scale(palette), linestyle=so.Nominal(order=shown))
     plot = plot.limit(y=draw.ALL_SHARES).label(x="threshold τ", y="share", color="", title=str)
-    return draw.line_at(draw.figure(plot, 4.6, note="grey: the other models"), x=tau)
+    return draw.line_at(draw.figure(plot, 4.6, note="grey: the other models"), x=tau, label=f"τ = {tau:.2f}")
 
 
 def draw_ranks(table: pd.DataFrame) -> Figure:
@@ -394,7 +395,7 @@ def draw_risk(table: pd.DataFrame, by: str, alpha: float) -> Figure:
     rows = table[table["n_above"] > 0].assign(n=lambda above: above["n_above"])
     tau = f"the τ of {' or '.join(rows['chosen_on'].unique())}" if by == "applied_to" else "τ"
     made = draw.rows(rows, "risk", by, f"share wrong above {tau}", hue="kind", palette=_COLOURS, limits=(0, None))
-    return draw.line_at(made, x=alpha)
+    return draw.line_at(made, x=alpha, label=f"{alpha:.2f}")
 
 
 def picker(rows: pd.DataFrame, tau: float = PAPER_TAU) -> Interactive:

@@ -27,7 +27,7 @@ from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import Sentence, answer_box, sentences
 from srdcr_lab.lib.statistics import Estimate, holm
 from srdcr_lab.preference import perturbed_answers
-from srdcr_lab.records import Role
+from srdcr_lab.records import Decision, Role
 from srdcr_lab.records.names import called, model_called
 
 if TYPE_CHECKING:
@@ -205,6 +205,7 @@ def what_was_tested(models: Models) -> pd.DataFrame:
             "SR-DCR (no debate by ACVD)": not rulings,
             "SR-DCR (no ruling could be read)": bool(rulings) and set(rulings) == {"?"},
             "what arguments are worth (debaters repeat themselves)": repetitive,
+            "what memory adds (never taken)": "decision" in part and Decision.USE_PRIOR not in {*part["decision"]},
             "knowledge categories (no draws)": not drawn.any(), "false passages": bool(is_standard(part).all()),
             "any other model (no question shared)": not n_shared,
         }  # fmt: skip

@@ -54,8 +54,6 @@ class ThresholdChoice:
         The threshold; None if no threshold attains the wanted risk.
     guarantee : str
         The guarantee in a sentence, or why there is none.
-    chosen_on : str
-        The questions that τ was chosen on.
     above : Above
         What lies above τ on these questions; its risk is usually too low, because they chose τ.
     """
@@ -63,12 +61,7 @@ class ThresholdChoice:
     method: ThresholdMethod
     tau: float | None
     guarantee: str
-    chosen_on: str
     above: Above
-
-
-def _questions(steps: PrecisionSteps, on: str) -> str:
-    return f"{steps.n_questions} questions" + (f" of {on}" if on else "")
 
 
 def check_tests(taus: Sequence[float] | None = None, starts: Sequence[float] = (), **shares: float) -> None:
@@ -94,7 +87,7 @@ def check_tests(taus: Sequence[float] | None = None, starts: Sequence[float] = (
         raise BadInput(f"each start is one of the taus, got starts {tuple(starts)}")
 
 
-def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str = "") -> ThresholdChoice:
+def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1) -> ThresholdChoice:
     """Choose the smallest τ whose risk on these very questions is at most α: the usual choice, without a guarantee.
 
     It picks, from many thresholds, one that looks good enough. Its true risk is therefore above α about as often as
@@ -106,8 +99,6 @@ def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str = "") 
         Counts for the target "the prior answer is right".
     alpha : float, default 0.1
         The wanted risk, in (0, 1).
-    on : str, optional
-        Name of the questions, for the sentence.
 
     Returns
     -------
@@ -126,7 +117,7 @@ def naive_threshold(steps: PrecisionSteps, *, alpha: float = 0.1, on: str = "") 
     guarantee = f"no guarantee: τ was picked where the risk on the same questions is at most {alpha:g}"
     if tau is None:
         guarantee = f"{NOTHING}: the risk is above {alpha:g} at every τ"
-    return ThresholdChoice(ThresholdMethod.NAIVE, tau, guarantee, _questions(steps, on), steps.at(tau))
+    return ThresholdChoice(ThresholdMethod.NAIVE, tau, guarantee, steps.at(tau))
 
 
 # Fixed before any question is seen; fine where confidences crowd. 0 means to believe every prior answer.
@@ -203,7 +194,7 @@ def risk_tests(
 
 def learn_then_test(
     steps: PrecisionSteps, *, alpha: float = 0.1, delta: float = 0.1, taus: Sequence[float] = TAUS,
-    starts: Sequence[float] = STARTS, on: str = "",
+    starts: Sequence[float] = STARTS,
 ) -> ThresholdChoice:  # fmt: skip
     """Choose the smallest τ that passes Learn-then-Test, so that P(risk(τ) ≤ α) ≥ 1 − δ over draws of the questions.
 
@@ -222,8 +213,6 @@ def learn_then_test(
         The grid of thresholds.
     starts : sequence of float, default STARTS
         Thresholds at which the sequences of tests begin; each is one of `taus`.
-    on : str, optional
-        Name of the questions, for the sentence.
 
     Returns
     -------
@@ -260,7 +249,7 @@ def learn_then_test(
     if tau is None:
         first = tests[tests["tau"].isin(starts)]
         guarantee = f"{NOTHING}: risk ≤ {alpha:g} with probability ≥ {1 - delta:g} {_takes(first, alpha, delta)}"
-    return ThresholdChoice(ThresholdMethod.LEARN_THEN_TEST, tau, guarantee, _questions(steps, on), steps.at(tau))
+    return ThresholdChoice(ThresholdMethod.LEARN_THEN_TEST, tau, guarantee, steps.at(tau))
 
 
 def _takes(first: pd.DataFrame, alpha: float, delta: float) -> str:
@@ -302,11 +291,11 @@ def transfer(
     steps = {name: precision_steps(own["confidence"], own["target"]) for name, own in by_domain}
     rows = []
     for here in steps:
-        chosen = choose(steps[here], on=f"domain {here}")
+        chosen = choose(steps[here])
         rows += [_carried(here, there, chosen, steps[there]) for there in steps]
     for there in steps if len(steps) > 1 else ():
         others = questions[questions["domain"] != there]
-        chosen = choose(precision_steps(others["confidence"], others["target"]), on=f"all domains but {there}")
+        chosen = choose(precision_steps(others["confidence"], others["target"]))
         rows.append(_carried(f"all but {there}", there, chosen, steps[there]))
     return pd.DataFrame(rows, columns=None if rows else ["chosen_on", "applied_to", "tau", "n_above", "n_wrong"])
 
@@ -315,7 +304,7 @@ def _carried(here: str, there: str, chosen: ThresholdChoice, steps: PrecisionSte
     """A τ that was chosen `here`, on the questions of the domain `there`."""
     guarantee = chosen.guarantee
     if here != there and chosen.tau is not None:
-        guarantee = f"no guarantee: τ was chosen on {chosen.chosen_on} and is used on domain {there}, which may differ"
+        guarantee = f"no guarantee: τ was chosen on {here} and is used on {there}, which may differ"
     names = {"chosen_on": here, "applied_to": there, "same_questions": here == there}
     return names | carried_to(chosen.tau, steps) | {"guarantee": guarantee}
 

@@ -41,13 +41,15 @@ def explain_row(row: Mapping[str, Any]) -> str:
     Parameters
     ----------
     row : mapping of str to object
-        A row of the table `records`; a missing value is None.
+        A row of the table `records`, as a Series or a dict; in a dict a missing value is None.
 
     Returns
     -------
     str
         Two sentences.
     """
+    if isinstance(row, pd.Series):
+        row = row.astype(object).where(row.notna(), None).to_dict()
     truth = f"The truth is {' and '.join(row['gold_answers'])}."
     if row["missing"] == "error":
         return f"There is no answer, and accuracy counts that as wrong: {row['error']}. {truth}"

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from srdcr_lab.lib.definitions import knowledge_category
+
 OFFSETS = (-200, -100, -60, -40, -20, 20, 40, 60, 100, 200)
 LEVELS = {20: "subtle", 40: "mild", 60: "moderate", 100: "blatant", 200: "blatant"}
 DEBATING = ("sr_dcr", "debate_only")
@@ -41,18 +43,12 @@ def simulated(
             "question": f"In what year did event {q} happen?", "gold_answer": str(gold), "model": model,
             "prior_answer": str(prior), "prior_correct": right, "self_confidence": confidence,
             "confidence_kind": "mean_logprob", "sampled_accuracy": sampled, "n_samples": 32, "tau": 0.9,
-            "knowledge_category": _category(sampled), "knowledge_decoding": "T=0.5",
+            "knowledge_category": knowledge_category(sampled), "knowledge_decoding": "T=0.5",
         }  # fmt: skip
         for offset in (0, OFFSETS[q % len(OFFSETS)]):
             rows += _item(question, gold, prior, offset, known, designs, rng)
     rows = [{"final_answers": [row["final_answer"]], "right": bool(row["correct"])} | row for row in rows]
     return frame(*rows)
-
-
-def _category(accuracy: float) -> str:
-    if accuracy >= 0.85:
-        return "HIGHLY_KNOWN"
-    return "MAYBE_KNOWN" if accuracy >= 0.3 else "WEAKLY_KNOWN" if accuracy > 0 else "UNKNOWN"
 
 
 def _item(

@@ -33,7 +33,7 @@ from srdcr_lab.commands import (
 )  # fmt: skip
 from srdcr_lab.lib.page import number
 from srdcr_lab.records import BadInput
-from srdcr_lab.records.files import csv_text, write_whole
+from srdcr_lab.records.files import csv_text, made, write_whole
 from srdcr_lab.records.vocabulary import n_of, visible
 
 _SHOWN = ["model", "method", "condition", "n", "coverage", "accuracy", "selective_accuracy"]
@@ -200,14 +200,15 @@ def _percent(row: Any, measure: str) -> str:
 
 
 @click.command(cls=Command)
-def doctor(model: str, store: Path | None, **asking: Any) -> None:
+def doctor(model: str, store: Path | None, **asking: Any) -> int:
     """Find out how a server answers a study's requests. Takes about 50 short completions."""
-    from srdcr_lab.models.doctor import DOCTOR, conclusions, examine
+    from srdcr_lab.models.doctor import DOCTOR, NO, conclusions, examine
     from srdcr_lab.models.spending import price_of
     from srdcr_lab.study.asking import Asking
     from srdcr_lab.study.run import wait_for
 
     opened = Asking(patience_s=0.0, offline=False, **asking).opened(model).answerer
+    made((store or Path("store")).parent)
     with open_store(store or Path(":memory:"), create=True) as kept:
         try:
             findings, trials = wait_for(examine(opened))
@@ -224,8 +225,10 @@ def doctor(model: str, store: Path | None, **asking: Any) -> None:
         echo(f"{about:<27}{told}: {observed}")
     for failure in dict.fromkeys(each.failure for each in trials if each.failure):
         echo(f"failed: {failure}")
-    for sentence in conclusions(findings):
+    is_fit = any(each.text.strip() for each in completions) and findings["system message arrives"][0] is not NO
+    for sentence in conclusions(findings, is_fit=is_fit):
         echo(f"- {sentence}")
+    return int(not is_fit)
 
 
 @click.command(cls=Command)

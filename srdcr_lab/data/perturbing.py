@@ -611,15 +611,14 @@ def audit_page(perturbed: Perturbed, title: str) -> Html:
     header, questions = ("outcome", "perturbation", "level", "claim", "change", "why"), []
     for forms in grouped(perturbed.forms, lambda form: form.standard.item_id).values():
         counts = {outcome.value: sum(form.outcome is outcome for form in forms) for outcome in Audit}
-        questions.append((forms[0].standard, counts, html_table(header, map(_form_row, forms))))
+        rows = [
+            (Td(form.outcome.value, css=form.outcome.value), form.claim.tag, form.claim.level.value, form.claim.answer,
+             marked(form.standard.context, form.changes), "; ".join(form.why))
+            for form in forms
+        ]  # fmt: skip
+        questions.append((forms[0].standard, counts, html_table(header, rows)))
     n_standard = sum(item.is_standard for item in perturbed.items)
     return render("audit", title=title, perturbed=perturbed, n_standard=n_standard, tables=tables, questions=questions)
-
-
-def _form_row(form: Form) -> tuple[object, ...]:
-    claim, change = form.claim, marked(form.standard.context, form.changes)
-    outcome = Td(form.outcome.value, css=form.outcome.value)
-    return outcome, claim.tag, claim.level.value, claim.answer, change, "; ".join(form.why)
 
 
 def marked(passage: str, changes: Sequence[Change]) -> Html:

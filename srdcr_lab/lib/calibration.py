@@ -51,7 +51,8 @@ def known_pairs(
     known = labelled & ~np.isnan(values)
     kept, hits = values[known], labels[known]
     if np.isinf(kept).any() or (probabilities and ((kept < 0) | (kept > 1)).any()):
-        raise ValueError(f"a confidence lies in [0, 1], got {kept.min()} to {kept.max()}")
+        limits = "finite" if np.isinf(kept).any() else "from 0 to 1; map a score to that by a function fixed beforehand"
+        raise ValueError(f"a confidence is {limits}; got {kept.min()} to {kept.max()}")
     counts = {"n": kept.size, "n_target": int(hits.sum())}
     counts |= {"n_missing": int(labelled.sum()) - kept.size, "n_unlabelled": int((~labelled).sum())}
     return kept, hits, known, counts

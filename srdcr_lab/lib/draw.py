@@ -349,7 +349,7 @@ def lines(
     for ax in () if points else made.axes:
         for place, line in enumerate(each for each in ax.lines if np.isfinite(each.get_xydata()).all(1).any()):
             line.set_markevery((0.04 * place, 0.25))  # not at the same places where lines coincide
-    return line_at(line_at(made, y=reference), x=tau)
+    return line_at(line_at(made, y=reference), x=tau, label=f"τ = {tau:.2f}" if tau else "")
 
 
 def _with_intervals(
@@ -454,7 +454,7 @@ def stacked(
     made = figure(plot.scale(**scales).label(**titles, title=str if panel else ""), height)
     if empty:
         _in_empty_rows(made, rows, x, names, panel, empty)
-    return line_at(made, x=tau)
+    return line_at(made, x=tau, label=f"τ = {tau:.2f}" if tau else "")
 
 
 def _in_empty_rows(made: Figure, table: pd.DataFrame, by: str, names: Sequence[str], panel: str, text: str) -> None:
@@ -628,7 +628,7 @@ def differences(
     return line_at(made, x=0.0)
 
 
-def line_at(made: Figure, *, x: float | None = None, y: float | None = None) -> Figure:
+def line_at(made: Figure, *, x: float | None = None, y: float | None = None, label: str = "") -> Figure:
     """Draw a dashed line in every panel.
 
     Parameters
@@ -639,6 +639,8 @@ def line_at(made: Figure, *, x: float | None = None, y: float | None = None) -> 
         Position of a vertical line.
     y : float, optional
         Position of a horizontal line.
+    label : str, default ""
+        What stands above the vertical line in the first panel.
 
     Returns
     -------
@@ -649,6 +651,9 @@ def line_at(made: Figure, *, x: float | None = None, y: float | None = None) -> 
         for at, drawn in ((x, ax.axvline), (y, ax.axhline)):
             if at is not None:
                 drawn(at, color="0.4", linewidth=0.8, linestyle="--", zorder=0.9)
+    if label and x is not None:
+        ax = made.axes[0]
+        ax.text(x, 1.01, label, ha="center", va="bottom", fontsize=8, color="0.4", transform=ax.get_xaxis_transform())
     return made
 
 
@@ -820,12 +825,14 @@ def save_figure(
         The paths of the three files.
     """
     folder = Path(folder)
-    if label and fill(label, 80) not in (text.get_text() for text in figure.texts):
+    ends = [f"{n:,.0f}" for n in data.get("n_questions", pd.Series()).dropna().agg(["min", "max"]).unique()]
+    below = fill(f"{label}; n = {' to '.join(ends)} questions a mark" if ends else str(label), 80)
+    if label and below not in (text.get_text() for text in figure.texts):
         figure.draw_without_rendering()  # a constrained layout is found in drawing
         drawn: Any = figure.get_tightbbox()  # in inches
         width, height = figure.get_size_inches()
         x, y = drawn.x0 / width, (drawn.y0 - 0.08) / height
-        figure.text(x, y, fill(label, 80), va="top", fontsize=8, color="0.4")
+        figure.text(x, y, below, va="top", fontsize=8, color="0.4")
     if label:
         data = data.assign(label=label)[["label", *data.columns]]
     folder.mkdir(parents=True, exist_ok=True)

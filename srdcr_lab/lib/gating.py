@@ -65,7 +65,7 @@ def decided(
     Raises
     ------
     BadInput
-        A threshold is no number in [0, 1].
+        A threshold, or a confidence, is no number in [0, 1].
 
     References
     ----------
@@ -74,13 +74,16 @@ def decided(
     taus = np.asarray(tau, float)
     if not ((taus >= 0) & ((taus <= 1) | np.isinf(taus))).all():  # an infinite one is never reached
         raise BadInput(f"tau is a number from 0 to 1, got {tau!r:.40}")
-    sure = rows["self_confidence"].to_numpy(float, na_value=np.nan) >= taus[..., np.newaxis]
+    beliefs = rows["self_confidence"].to_numpy(float, na_value=np.nan)
+    if ((beliefs < 0) | (beliefs > 1)).any():
+        raise BadInput("self_confidence lies from 0 to 1; map a score to that by a function that is fixed beforehand")
+    sure = beliefs >= taus[..., np.newaxis]
     rejected, unread = (rows["verdict"].isin([each]) for each in (Verdict.UNREASONABLE, Verdict.UNPARSED))
     decision = np.select([rejected, unread], [unreasonable, unparsed], Decision.USE_CONTEXT)
     if gate:
         decision = np.where((decision == Decision.USE_PRIOR) & ~sure, Decision.ABSTAIN, decision)
     by_confidence = np.where(sure, Decision.USE_PRIOR, Decision.USE_CONTEXT)
-    decision = np.where(rows["method"] == "confidence_only", by_confidence, decision)
+    decision = np.where(rows["method"].str.match(r"confidence_only\b"), by_confidence, decision)
     context, prior = (
         rows[f"{side}_correct"].astype("boolean").to_numpy(float, na_value=np.nan) for side in ("context", "prior")
     )
@@ -133,7 +136,8 @@ def redecided(
 ) -> pd.DataFrame:
     """Change records to another τ.
 
-    Only rows of `sr_dcr` and `confidence_only` that did not fail change.
+    Only rows of `sr_dcr` and `confidence_only`, also with a name behind it such as "sr_dcr (judge_alone)", that did not
+    fail change.
 
     Parameters
     ----------
@@ -152,7 +156,7 @@ def redecided(
         The records with `tau`, decision and final answer of the new threshold.
     """
     decision, ending = decided(records, tau, gate=gate)
-    changes = records["method"].isin(["sr_dcr", "confidence_only"]) & (ending != Missing.ERROR)
+    changes = records["method"].str.match(r"(sr_dcr|confidence_only)\b") & (ending != Missing.ERROR)
     takes_context = decision == Decision.USE_CONTEXT
     abstains = records["item_id"].isin(from_memory).to_numpy() & takes_context
     ending = np.where(abstains, Missing.ABSTAINED, ending)

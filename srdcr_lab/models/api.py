@@ -57,7 +57,7 @@ from srdcr_lab.records import (
     Stopped,
     TemperatureRefused,
 )
-from srdcr_lab.records.files import parse_json
+from srdcr_lab.records.files import parse_json, rows_beside
 from srdcr_lab.records.vocabulary import did_you_mean, must_be, visible
 
 PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for none; the SDKs insist on one
@@ -71,17 +71,7 @@ _SHORT = 12  # tokens of a reply to `doctor`, too few to tell
 _ONLY_THOUGHT = "thinking took all tokens; set --reasoning to none, or to a level, which adds room for it."
 _LOG = logging.getLogger(__name__)
 # Of a refused parameter. In this order: a complaint about `logprobs` that also says "n" is about logprobs.
-CONSEQUENCES = {
-    "temperature": "draws are made at the provider's default; answers that are greedy elsewhere are the most frequent "
-    "of several, and their share is the confidence",
-    "logprobs": "self-confidence has to be self-consistency, and verdicts have no probability",
-    "top_logprobs": "near ties are not seen",
-    "max_tokens": "max_completion_tokens is sent instead",
-    "seed": "draws cannot be repeated at the provider",
-    "stop": "stop strings are applied to the reply",
-    "n": "one request is sent for each draw",
-    "system": "a system message is put before the first one of the user",
-}
+CONSEQUENCES = {row["parameter"]: row["consequence"] for row in rows_beside(__file__, "refused.csv")}
 _REFUSED_VALUE = re.compile(r"unsupported_value|(?:supported|valid) values|should be|must be|one of", re.IGNORECASE)
 Way = dict[str, Any]  # fields of a request that say how much to think; empty where nothing is to be said
 
@@ -100,10 +90,11 @@ class ApiChat(ABC):
 
     `label` tells apart servers that serve different models under one name. `base_url` names your own server; default:
     the SDK's environment variable, or the provider's address. `concurrency` ≥ 1 bounds the HTTP requests in flight,
-    `timeout_s` one attempt, `max_retries` the SDK's attempts after the first. An outage of a server that has answered
-    before is waited out, up to `patience_s` (`CountingClient`). `reasoning` sets how much the model thinks before it
-    replies (a level of `models.base.ROOM`, whose tokens are added to `max_tokens`); None: its default. `extra_body` are
-    further fields of every request. Both are part of the model's identity. Without `takes_key` no key is read or sent.
+    `timeout_s` one attempt (0: 600 with a server of your own, otherwise 120), `max_retries` the SDK's attempts after
+    the first. An outage of a server that has answered before is waited out, up to `patience_s` (`CountingClient`).
+    `reasoning` sets how much the model thinks before it replies (a level of `models.base.ROOM`, whose tokens are added
+    to `max_tokens`); None: its default. `extra_body` are further fields of every request. Both are part of the model's
+    identity. Without `takes_key` no key is read or sent.
 
     Raises
     ------
@@ -128,7 +119,7 @@ class ApiChat(ABC):
 
     def __init__(
         self, name: str, *, label: str = "", base_url: str | None = None, concurrency: int = 64,
-        timeout_s: float = 120.0, max_retries: int = 5, patience_s: float = PATIENCE_S, reasoning: str | None = None,
+        timeout_s: float = 0.0, max_retries: int = 5, patience_s: float = PATIENCE_S, reasoning: str | None = None,
         extra_body: Mapping[str, Any] | None = None, takes_key: bool = True,
     ) -> None:  # fmt: skip
         self.identity = ModelIdentity(self.provider, name, label, settings=settings_of(reasoning, extra_body))
@@ -147,6 +138,7 @@ class ApiChat(ABC):
         self._room = room(self.identity)
         self._own_server = bool(base_url or os.environ.get(self.url_variable))
         self._base_url, self._concurrency = base_url, concurrency
+        timeout_s = timeout_s or (600.0 if self._own_server else 120.0)
         self._timeout_s = timeout_s + self._room / 20  # room to think, at 20 tokens a second
         self._max_retries, self._patience_s = max_retries, patience_s
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, _Connection] = WeakKeyDictionary()
@@ -198,9 +190,10 @@ class ApiChat(ABC):
         with tallied() as tally:
             try:
                 answer = await self._answer(request, arrived)
-                cut = (each.finish_reason is FinishReason.LENGTH and not received(each).text for each in answer)
-                is_empty = request.max_tokens > _SHORT and all(cut)
-                self._count_in_vain(f"{self.identity}: {_ONLY_THOUGHT}" if is_empty else "")
+                ends = {None if received(each).text else each.finish_reason for each in answer}
+                is_empty = request.max_tokens > _SHORT and ends <= {FinishReason.LENGTH, FinishReason.STOP}
+                why = _ONLY_THOUGHT if FinishReason.LENGTH in ends else "the replies are empty."
+                self._count_in_vain(f"{self.identity}: {why}" if is_empty else "")
                 return answer, tally["unanswered"]
             except (SrdcrError, asyncio.CancelledError) as failure:
                 if is_lost := type(failure) is CallFailed:
@@ -467,14 +460,15 @@ class ApiChat(ABC):
             return CallFailed(f"{who}: the connection to {where} failed or was cut, {times}.")
         status, code = error.status_code, getattr(error, "code", None)
         complaint = redact(_message(error)).strip().rstrip(".")
-        if status == 401 and not os.environ.get(key):
-            return BadInput(f"{who}: {where} asks for a key (401: {complaint}), and none is set; put it into {key}.")
+        if status in (401, 403) and not os.environ.get(key):
+            asks = f"{where} refuses without a key" if status == 403 else f"{where} asks for a key"
+            return BadInput(f"{who}: {asks} ({status}: {complaint}), and none is set; put it into {key}.")
         if status in (401, 403):
             fault = "was refused by" if status == 401 else "has no permission at"
             sentence = f"{who}: the key in {key} {fault} {where} ({status}: {complaint})."
             return BadInput(sentence) if status == 401 else self._unless_replied(sentence)
         if status == 404 or code == "model_not_found":
-            remedy = f"check the model's name{did_you_mean(who.name, self._listed)} and the base URL"
+            remedy = f"check the model's name{did_you_mean(who.name, self._listed)} and the base URL (mostly …/v1)"
             told = f"{where} knows no such model or path ({status}: {complaint})"
             return self._unless_replied(f"{who}: {told}; {remedy}.")
         if status == 402 or code == "insufficient_quota" or "credit balance is too low" in complaint:

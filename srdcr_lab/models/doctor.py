@@ -226,11 +226,11 @@ _SCORES, *_SCALES = (f"log-probabilities{at}" for at in ("", " at T = 0", " at T
 MEANS = {(row["about"], Told(row["finding"])): row["means"] for row in rows_beside(__file__, "doctor.csv")}
 
 
-def conclusions(findings: Mapping[str, Observed]) -> Iterator[str]:
+def conclusions(findings: Mapping[str, Observed], *, is_fit: bool = True) -> Iterator[str]:
     """What findings mean for a study, in sentences. Incomplete log-probabilities allow no conclusion."""
     for (about, finding), sentence in MEANS.items():
         if findings[about][0] is finding and (findings[_SCORES][0] is YES or about not in _SCALES):
             yield sentence.format(tokens=_TOKENS, draws=_DRAWS)
     if "temperature" in findings["left out of requests"][1]:
         yield "answers are the most frequent of several draws, and every row says so: temperature is refused"
-    yield "verbalized needs words alone, and is valid"
+    yield "verbalized needs words alone, and is valid" if is_fit else "no prompt of a study gets an answer here"

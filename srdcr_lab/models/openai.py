@@ -31,9 +31,10 @@ _REFUSED_STATUS = (400, 403, 422)
 _REFUSED_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
 _REFUSED_WORDS = re.compile(
     r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|not available"
-    r"|not enabled|only the default|only \S+ (?:is|are) allowed|must be (?:1\b|one of)|input should be",
+    r"|not enabled|instead of|only the default|only \S+ (?:is|are) allowed|must be (?:1\b|one of)|input should be",
     re.IGNORECASE,
 )
+_ROLES = re.compile(r"roles must alternate|only user\b.*\broles? (?:is|are)", re.IGNORECASE)  # of chat templates
 _BOUNDS = r"(?:between|at most|less than|maximum|exceed|too (?:large|many))"
 _BOUND_OF_N = re.compile(  # as llama.cpp has, which gives as many choices as it has slots
     r"n_cmpl|only one completion choice|multiple candidates|candidate_?count|"
@@ -144,10 +145,11 @@ class OpenAIChat(ApiChat):
         if "n" in body and _BOUND_OF_N.search(complaint) and error.status_code in (*_REFUSED_STATUS, 500):
             return "n"  # 500: llama.cpp, before its slots gave choices
         is_refusal = error.code in _REFUSED_CODES or _REFUSED_WORDS.search(complaint)
+        no_system = _ROLES.search(complaint) or (is_refusal and re.search("system (?:role|message)", complaint, re.I))
+        if no_system and error.status_code in (*_REFUSED_STATUS, 500) and body["messages"][0]["role"] == "system":
+            return "system"  # 500: what a chat template raises
         if error.status_code not in _REFUSED_STATUS or not is_refusal:
             return None
-        if re.search(r"system (?:role|message)", complaint, re.I) and body["messages"][0]["role"] == "system":
-            return "system"
         sent, said = [*filter(body.__contains__, (*CONSEQUENCES, *self._settings.named))], f"{error.param} {complaint}"
         named = [name for name in sent if re.search(rf"(?i)(?<![\w.]){re.escape(name)}(?!\w)", said)]
         return error.param if error.param in named else next(iter(named), None)

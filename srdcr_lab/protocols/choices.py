@@ -5,32 +5,25 @@ The preset `released` takes some choices of the authors' code; docs/guide/papers
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import product
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Literal
 
 from srdcr_lab.records import BadInput, ConfidenceKind
+from srdcr_lab.records.files import rows_beside
 from srdcr_lab.records.vocabulary import must_be
 
-# Least and most of each number of a study. The upper bounds keep a slip from becoming a run that never ends.
+# Least and most of each number of a study; 1 is for whole numbers, 1.0 for any. The upper bounds keep a slip from
+# becoming a run that never ends.
 RANGES: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("limit", "questions"), (1, 10**9)),
-    "repeats": (1, 100),
-    "seed": (-(2**63), 2**63 - 1),  # what run.json holds
-    "concurrency": (1, 10_000),
-    "patience_s": (0.0, 86_400.0),
-    "tau": (0.0, 1.0),
-    "exemplars": (0, 100),
-    **dict.fromkeys(("rounds", "early_stop"), (1, 50)),
-    **dict.fromkeys(("samples", "knowledge_draws"), (0, 1_000)),
-    **dict.fromkeys(("consistency_draws", "judge_draws"), (1, 1_000)),
-    **dict.fromkeys(("answer_tokens", "debate_tokens"), (1, 1_000_000)),
-    "sampling_temperature": (0.01, 2.0),  # several draws of a greedy reply would be one
-    **dict.fromkeys(("judge_temperature", "debater_temperature"), (0.0, 2.0)),
+    row["name"]: (json.loads(row["least"]), json.loads(row["most"])) for row in rows_beside(__file__, "ranges.csv")
 }
 
 
@@ -246,22 +239,7 @@ class DebateDesign:
 
 
 ACVD = DebateDesign()
-_UNLIKE_ACVD: dict[str, dict[str, Any]] = {
-    "acvd": {},
-    "symmetric": {"critic_sees": Sees.ALWAYS},
-    "acvd_fresh": {"fresh_turns": True},
-    "symmetric_fresh": {"critic_sees": Sees.ALWAYS, "fresh_turns": True},
-    "own_answers": {"debaters_told": False},
-    "released": {"critic_sees": Sees.OPENING, "critic_stance": Stance.MAY_AGREE, "order": Order.SIMULTANEOUS,
-                 "debaters_told": False, "first_verdict_round": 1, "repair": False},
-    "judge_alone": {"judge_hears": Hears.NOTHING, "judge_sees_passage": True},
-    "two_answers": {"judge_hears": Hears.ANSWERS},
-    "one_critique": {"judge_hears": Hears.CRITIQUE},
-    "consultancy_defender": {"judge_hears": Hears.DEFENDER},
-    "consultancy_critic": {"judge_hears": Hears.CRITIC},
-    "placebo": {"judge_hears": Hears.ANOTHER},
-    "swapped": {"judge_hears": Hears.SWAPPED},
-}  # fmt: skip
+_UNLIKE_ACVD: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("designs.toml").read_text("utf-8"))
 DESIGNS = {name: replace(ACVD, name=name, **changed) for name, changed in _UNLIKE_ACVD.items()}
 
 

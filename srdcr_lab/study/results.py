@@ -197,13 +197,16 @@ class Results:
         if self._study:
             self._study.close()
 
-    def with_confidence(self, kind: str) -> Results:
+    def with_confidence(self, kind: str, scores: Mapping[str, float] | None = None) -> Results:
         """Return the same study with another kind of self-confidence, asking the models for what the store lacks.
 
         Parameters
         ----------
         kind : str
-            Kind of confidence.
+            Kind of confidence; or, with `scores`, a name for a confidence of your own.
+        scores : mapping of str to float, optional
+            `question_id` → confidence in the answer from memory, from 0 to 1, such as a Series. A question without one
+            has no confidence, and is never above τ. No model is asked and no file is written; `known` changes alike.
 
         Returns
         -------
@@ -213,8 +216,11 @@ class Results:
         Raises
         ------
         BadInput
-            The run is finished and measured another kind.
+            The run is finished and measured another kind; or a score is below 0 or above 1, or no question has one.
         """
+        if scores is not None:
+            first = self.part("known")
+            return self._with_scores(kind, scores, first and first._with_scores(kind, scores))
         choices(confidence=kind)  # refuses a kind that there is not
         measured = [*of_one_kind(self.records)["confidence_kind"].dropna().unique()]
         found = self.part(kind) or (self if kind in measured else None)
@@ -225,6 +231,19 @@ class Results:
         found = found or self._study.with_confidence(kind).run(progress=False)
         own, tau = (each.manifest["asked"]["choices"]["tau"] for each in (found, self))
         return found if own == tau else found.at(tau)
+
+    def _with_scores(self, kind: str, scores: Mapping[str, float], known: Results | None = None) -> Results:
+        records, asked, remarks = self.records.copy(), self.manifest["asked"], self.manifest["remarks"]
+        own = records["question_id"].map(scores).astype(float).where(records["prior_answer"].notna())
+        if not own.count() or not own.dropna().between(0, 1).all():
+            raise BadInput("scores give a question_id a confidence from 0 to 1, and at least one of this run")
+        shared = of_one_kind(records).index  # the rows of the methods that share the run's confidence
+        records.loc[shared, "self_confidence"], records.loc[shared, "confidence_kind"] = own, kind
+        changed = {"choices": asked["choices"] | {"confidence": kind}}
+        other = replace(self, _parts={**self._parts, "known": known})
+        manifest = self.manifest | {"asked": asked | changed, "remarks": [*remarks, f"confidence: {kind}"]}
+        vars(other).update(records=records, manifest=manifest)
+        return other.at(asked["choices"]["tau"])
 
     @property
     def known(self) -> Results:

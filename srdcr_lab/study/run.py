@@ -562,7 +562,6 @@ def _p_unreasonable(debate: Debate) -> float | None:
 
 def _filled(columns: Sequence[Column], values: TableRow, *sources: object) -> TableRow:
     """The columns in order, each from `values`, or else from the first source that has a field of its name, or None."""
-
     kinds = tuple(map(type, sources))
 
     def field_of(name: str) -> Any:

@@ -314,6 +314,7 @@ class Study:
             with suppress(OSError):  # a full disk, which is what the error says
                 self._write_manifest(folder, "stopped")
             raise
+        early.cancel()
         results = Results(folder)
         before = (folder / SUMMARY).read_text("utf-8") if was_done and (folder / SUMMARY).is_file() else None
         write_whole(folder / SUMMARY, after := csv_text(results.summary))
@@ -337,11 +338,14 @@ class Study:
 
     def _of_confidence(self, records: pd.DataFrame) -> Iterator[str]:
         """What τ means where `auto` had to take another kind of confidence than the paper's."""
-        if self.choices.confidence == "auto" and (records["confidence_kind"] == ConfidenceKind.SELF_CONSISTENCY).any():
+        by_draws = records["confidence_kind"] == ConfidenceKind.SELF_CONSISTENCY
+        if self.choices.confidence == "auto" and by_draws.any():
             tau, n = self.choices.tau, self.choices.consistency_draws
             share = f"the share of {n} draws that agree with the prior answer"
             least = f"τ = {tau:g} now means at least {math.ceil(tau * n - 1e-9)} of {n}"
-            yield f"without log-probabilities confidence is self-consistency, {share}: {least}"
+            mixed = (records["confidence_kind"] == ConfidenceKind.MEAN_LOGPROB).any()
+            some = f" (in {by_draws.sum():,} of {len(records):,} rows)" if mixed else ""
+            yield f"without log-probabilities confidence is self-consistency{some}, {share}: {least}"
 
     def _write_manifest(self, folder: Path, status: str, notes: Sequence[str] = (), **counted: Any) -> None:
         """Write run.json; until its tables are replaced (`counted`), a finished run stays as it is."""

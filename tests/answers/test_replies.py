@@ -58,12 +58,7 @@ def test_an_answer_is_read_whatever_stands_around_it(case: tuple[AnswerType, str
         return  # a text is taken as it is written
     said = extract(reply, answer_type)
     assert equal(said, answer, answer_type)
-    assert normalised_once(said, answer_type)
-
-
-def normalised_once(said: str, answer_type: AnswerType) -> bool:
-    """What is read is read as itself."""
-    return extract(said, answer_type) == said
+    assert extract(said, answer_type) == said, "what is read is read as itself"
 
 
 @settings(max_examples=60)

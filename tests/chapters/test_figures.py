@@ -341,7 +341,7 @@ def test_a_figure_is_saved_with_its_data_and_label(tmp_path: Path) -> None:
         paths = draw.save_figure(figure, table, tmp_path / folder, "one", label=LABEL)
         assert [path.name for path in paths] == ["one.png", "one.svg", "one.csv"]
         draw.save_figure(figure, table, tmp_path / folder, "one", label=LABEL)
-        assert [text.get_text() for text in figure.texts].count(LABEL) == 1, "saved twice, labelled once"
+        assert sum(text.get_text().startswith(LABEL) for text in figure.texts) == 1, "saved twice, labelled once"
         assert nothing_overlaps(figure)
     for path in paths:
         assert path.read_bytes() == (tmp_path / "a" / path.name).read_bytes()

@@ -92,7 +92,7 @@ def test_what_is_true_of_a_server_is_printed(name: str, quick_retries: None, no_
     temperament, different, sentence, behaviour = CASES[name]
     with Loopback(Behaviour(**behaviour), temperament=temperament) as server:
         ended = examined(server, srdcr)
-        assert ended.code == 0, ended.err
+        assert ended.code == (name in ("thinking eats", "drops system messages")), ended.err
         assert findings(ended) == HONEST | different, ended.out
         assert sentence in ended.out
         own = findings(ended)["log-probabilities"], findings(ended)["log-probabilities at T = 0"]

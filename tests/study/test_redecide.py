@@ -96,6 +96,15 @@ def test_what_is_said_of_a_question_is_by_the_choices_of_the_run(tmp_path: Path)
     assert results.questions["redraw_stability"].tolist() == [expected] * 4 != [redraw_stability(2, 2)] * 4
     with pytest.raises(BadInput, match=r"alone; for another kind: .*study_of\(results, confidence='mean_p"):
         results.with_confidence("mean_probability")
+    own = results.with_confidence("mine", {"q0": 0.2, "q1": 0.97})
+    assert own.questions["self_confidence"].tolist()[:2] == [0.2, 0.97]
+    assert own.questions["self_confidence"].isna().sum() == 2
+    sure = [run.records.query("method == 'confidence_only'")["decision"].eq("USE_PRIOR") for run in (own, results)]
+    assert [each.tolist()[:4] for each in sure] == [[False, False, True, True], [True, True, False, False]]
+    assert "confidence: mine" in own.label
+    for wrong in ({}, {"q0": 20.0}):
+        with pytest.raises(BadInput, match="from 0 to 1"):
+            results.with_confidence("mine", wrong)
 
 
 def test_a_run_is_copied_and_calls_that_failed_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -352,7 +352,7 @@ def draw_over_tau(table: pd.DataFrame, named: Sequence[str], tau: float) -> Figu
     plot = plot.add(so.Line(linewidth=1.4), data=rows[rows["model"].isin(palette)], color="model", linestyle="model")
     plot = plot.facet("panel", wrap=2).scale(color=draw.scale(palette), linestyle=so.Nominal(order=shown))
     plot = plot.limit(y=draw.ALL_SHARES).label(x="threshold τ", y="share", color="", title=str)
-    return draw.line_at(draw.figure(plot, 4.6, note="grey: the other models"), x=tau, label=f"τ = {tau:.2f}")
+    return draw.line_at(draw.figure(plot, 4.6, note=f"grey: the other models; dashed: τ = {tau:.2f}"), x=tau)
 
 
 def draw_ranks(table: pd.DataFrame) -> Figure:
@@ -394,8 +394,8 @@ def draw_risk(table: pd.DataFrame, by: str, alpha: float) -> Figure:
     """
     rows = table[table["n_above"] > 0].assign(n=lambda above: above["n_above"])
     tau = f"the τ of {' or '.join(rows['chosen_on'].unique())}" if by == "applied_to" else "τ"
-    made = draw.rows(rows, "risk", by, f"share wrong above {tau}", hue="kind", palette=_COLOURS, limits=(0, None))
-    return draw.line_at(made, x=alpha, label=f"{alpha:.2f}")
+    look: dict[str, Any] = {"palette": _COLOURS, "limits": (0, None), "note": f"dashed: α = {alpha:g}"}
+    return draw.line_at(draw.rows(rows, "risk", by, f"share wrong above {tau}", hue="kind", **look), x=alpha)
 
 
 def picker(rows: pd.DataFrame, tau: float = PAPER_TAU) -> Interactive:

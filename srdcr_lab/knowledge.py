@@ -395,7 +395,8 @@ def draw_redraws(outcomes: pd.DataFrame, highly_from: float = 0.85, maybe_from: 
     plot = plot.scale(color=draw.scale(palette), pointsize=(4, 14))
     n = f"{outcomes['n_samples'].max():.0f}" if outcomes["n_samples"].nunique() == 1 else "all"
     plot = plot.label(x=f"share of right answers in {n} draws", y="P(same category on a redraw)")
-    made = draw.figure(plot, 3.0, keys=draw.count_keys(outcomes["n_questions"], (4, 14)) if size else [])
+    keys = draw.count_keys(outcomes["n_questions"], (4, 14)) if size else []
+    made = draw.figure(plot, 3.0, keys=keys, note="dashed: bounds of the categories")
     return draw.line_at(draw.line_at(made, x=maybe_from), x=highly_from)
 
 

@@ -34,17 +34,13 @@ from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import Estimate, contrast_interval, shares
 from srdcr_lab.records import AnswerType, BadInput, KnowledgeCategory, Level
-from srdcr_lab.records.names import model_called
+from srdcr_lab.records.names import ANSWER_GROUPS, model_called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
 
 PRESENT = 2026  # the year of the shipped facts; a later claim lies in the future, whatever the calendar says
 FOLLOWED, RIGHT, OTHER, MISSING = "follows the passage", "right", "another wrong answer", "no answer"
-_KINDS = {
-    AnswerType.YEAR: "years", AnswerType.NUMBER: "numbers", AnswerType.DATE: "dates",
-    AnswerType.NAME: "names and cities", AnswerType.CITY: "names and cities",
-}  # fmt: skip
 _BEHIND = [KnowledgeCategory.HIGHLY_KNOWN.value, KnowledgeCategory.UNKNOWN.value]
 
 
@@ -113,7 +109,7 @@ def with_claims(rows: pd.DataFrame) -> pd.DataFrame:
     rows, claimed = with_matches(rows), rows["claimed_answer"].astype(object)
     return rows.assign(
         stratum=strata(rows),
-        kind=rows["answer_type"].astype(object).map(_KINDS).fillna("other answers"),
+        kind=rows["answer_type"].astype(object).map(ANSWER_GROUPS).fillna("other answers"),
         offset=year_offset(rows),
         future=pd.to_numeric(claimed.where(rows["answer_type"] == "year"), errors="coerce") > PRESENT,
         prior_is_claim=rows["prior_is_claim"].fillna(False).astype(bool),
@@ -533,7 +529,7 @@ def difference(records: pd.DataFrame, column: str, one: str, other: str) -> Esti
 # Tables and figures [2, 4, 8]
 
 TOGETHER = "all together"
-_PLACE = {name: place for place, name in enumerate([*dict.fromkeys(_KINDS.values()), "other answers"])}
+_PLACE = {name: place for place, name in enumerate([*dict.fromkeys(ANSWER_GROUPS.values()), "other answers"])}
 PASSAGE_ENDS = {  # what becomes of a passage, and its colour
     RIGHT: draw.RIGHT_COLOUR, FOLLOWED: draw.FOLLOWED_COLOUR, OTHER: draw.WRONG_COLOUR, MISSING: draw.NO_ANSWER_COLOUR,
 }  # fmt: skip

@@ -453,7 +453,8 @@ def draw_risk_coverage(
         name = f"{choice.method}, {'none attains this' if choice.tau is None else f'τ = {choice.tau:.2f}'}"
         face = colour if choice.tau is not None and choice.method is ThresholdMethod.LEARN_THEN_TEST else "none"
         marks.append(Line2D(*place, linestyle="", marker=marker, color=colour, markerfacecolor=face, label=name))
-    made = draw.lines(rows, "coverage", "risk", labels, steps=True, reference=alpha, height=2.8, keys=marks)
+    look: dict[str, Any] = {"steps": True, "height": 2.8, "note": f"dashed: α = {alpha:g}" if alpha else ""}
+    made = draw.lines(rows, "coverage", "risk", labels, reference=alpha, keys=marks, **look)
     for mark in marks:
         made.axes[0].add_line(mark)
     return made

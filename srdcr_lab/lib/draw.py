@@ -344,12 +344,13 @@ def lines(
     plot = (plot.limit(y=limits) if limits else plot).label(x=labels[0], y=labels[1], title=str if panel else "")
     few, tilted = "questions" if points and is_few(table).any() else "", named and table[x].nunique() > 6
     keys = [*keys, *(count_keys(rows[size]) if points and size else ())]
+    note = "; ".join(filter(None, (note, f"dashed: τ = {tau:.2f}" if tau else "")))
     below: dict[str, Any] = {"palette": palette, "keys": keys, "note": note, "few": few, "tilted": tilted}
     made = figure(plot.scale(**scales), height * -(-n_panels // wrap), **below)
     for ax in () if points else made.axes:
         for place, line in enumerate(each for each in ax.lines if np.isfinite(each.get_xydata()).all(1).any()):
             line.set_markevery((0.04 * place, 0.25))  # not at the same places where lines coincide
-    return line_at(line_at(made, y=reference), x=tau, label=f"τ = {tau:.2f}" if tau else "")
+    return line_at(line_at(made, y=reference), x=tau)
 
 
 def _with_intervals(
@@ -451,10 +452,11 @@ def stacked(
     scales: dict[str, Any] = {"color": scale({name: palette[name] for name in order})}
     scales |= {"y": so.Nominal(order=names)} if across else {}
     titles = dict(zip(at, labels, strict=True))
-    made = figure(plot.scale(**scales).label(**titles, title=str if panel else ""), height)
+    note = f"dashed: τ = {tau:.2f}" if tau else ""
+    made = figure(plot.scale(**scales).label(**titles, title=str if panel else ""), height, note=note)
     if empty:
         _in_empty_rows(made, rows, x, names, panel, empty)
-    return line_at(made, x=tau, label=f"τ = {tau:.2f}" if tau else "")
+    return line_at(made, x=tau)
 
 
 def _in_empty_rows(made: Figure, table: pd.DataFrame, by: str, names: Sequence[str], panel: str, text: str) -> None:
@@ -628,7 +630,7 @@ def differences(
     return line_at(made, x=0.0)
 
 
-def line_at(made: Figure, *, x: float | None = None, y: float | None = None, label: str = "") -> Figure:
+def line_at(made: Figure, *, x: float | None = None, y: float | None = None) -> Figure:
     """Draw a dashed line in every panel.
 
     Parameters
@@ -639,8 +641,6 @@ def line_at(made: Figure, *, x: float | None = None, y: float | None = None, lab
         Position of a vertical line.
     y : float, optional
         Position of a horizontal line.
-    label : str, default ""
-        What stands above the vertical line in the first panel.
 
     Returns
     -------
@@ -651,9 +651,6 @@ def line_at(made: Figure, *, x: float | None = None, y: float | None = None, lab
         for at, drawn in ((x, ax.axvline), (y, ax.axhline)):
             if at is not None:
                 drawn(at, color="0.4", linewidth=0.8, linestyle="--", zorder=0.9)
-    if label and x is not None:
-        ax = made.axes[0]
-        ax.text(x, 1.01, label, ha="center", va="bottom", fontsize=8, color="0.4", transform=ax.get_xaxis_transform())
     return made
 
 
@@ -816,8 +813,8 @@ def save_figure(
     name : str
         Name of the files, without an ending.
     label : str, optional
-        The models behind the numbers, as `Results.label`; it is put under the figure and into the first column of the
-        table.
+        The models behind the numbers, as `Results.label`; it is put under the figure, with the number of questions if
+        the table has it, and into the first column of the table.
 
     Returns
     -------
@@ -825,8 +822,9 @@ def save_figure(
         The paths of the three files.
     """
     folder = Path(folder)
-    ends = [f"{n:,.0f}" for n in data.get("n_questions", pd.Series()).dropna().agg(["min", "max"]).unique()]
-    below = fill(f"{label}; n = {' to '.join(ends)} questions a mark" if ends else str(label), 80)
+    counts = [n for n in data["n_questions"].dropna() if n] if "n_questions" in data else []
+    ends = dict.fromkeys(f"{n:,.0f}" for n in (min(counts), max(counts))) if counts else ()
+    below = fill(f"{label}; n = {' to '.join(ends)} questions" if ends else str(label), 80)
     if label and below not in (text.get_text() for text in figure.texts):
         figure.draw_without_rendering()  # a constrained layout is found in drawing
         drawn: Any = figure.get_tightbbox()  # in inches

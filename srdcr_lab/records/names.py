@@ -30,6 +30,7 @@ CONFIDENCE_MEANINGS = {row["name"]: row["meaning"] for row in _NAMES if row["mea
 CATEGORY_LABELS = _labels("category")
 CONDITION_LABELS = _labels("condition")  # of the passages
 FEATURE_LABELS = _labels("feature")  # of a debate, as the trained judge sees it
+ANSWER_GROUPS = _labels("answer_group")  # of answer types, in figures of notebook 03
 HOP_OUTCOMES = _labels("hop_outcome")  # of a chain with a false passage, but for the last
 MEASURES = _labels("measure")  # of answers from conflicting documents
 _FACTORS = _labels("factor")  # of a design, around the level; any other is its name and the level

@@ -201,11 +201,12 @@ def what_was_tested(models: Models) -> pd.DataFrame:
         repetitive = any(share > MOST_REPEATS for share in (defender, critic) if share is not None)
         drawn = asked.loc[asked["model"] == name, "knowledge_category"].notna()
         n_shared = int((shared["model"] == name).sum())
+        decided = {*part[part["method"] == "sr_dcr"].get("decision", ())}
         missing = {
             "SR-DCR (no debate by ACVD)": not rulings,
             "SR-DCR (no ruling could be read)": bool(rulings) and set(rulings) == {"?"},
             "what arguments are worth (debaters repeat themselves)": repetitive,
-            "what memory adds (never taken)": "decision" in part and Decision.USE_PRIOR not in {*part["decision"]},
+            "what memory adds (never taken)": bool(decided) and Decision.USE_PRIOR not in decided,
             "knowledge categories (no draws)": not drawn.any(), "false passages": bool(is_standard(part).all()),
             "any other model (no question shared)": not n_shared,
         }  # fmt: skip

@@ -215,7 +215,7 @@ class ApiChat(ABC):
             reply = await quick.get(self.models_path, cast_to=httpx2.Response)
             with suppress(ValueError, TypeError, LookupError):  # some servers list none
                 models = parse_json(reply.content)["data"][:1000]
-                self._listed = [str(model["id"])[:100] for model in models]
+                self._listed = [str(model["id"])[:100] for model in models if model["id"] != self.identity.name]
                 mine, *_ = (model for model in models if model["id"] == self.identity.name or len(models) == 1)
                 mine |= mine.get("meta") or {}
                 self.context_tokens = next((n for field in _WINDOWS if (n := count(mine, field))), None)

@@ -203,7 +203,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
     named = {each.lower().replace("-", "_"): each for each in known}
     near = get_close_matches(str(name)[:_LONGEST_MESSAGE].lower().replace("-", "_"), named, n=1, cutoff=0.7)
-    return f" (did you mean {named[near[0]]}?)" if near and named[near[0]] != name else ""
+    return f" (did you mean {named[near[0]]}?)" if near else ""
 
 
 # Providers' keys in a text; a quoted key may have stars in its middle (sk-ab***yz).

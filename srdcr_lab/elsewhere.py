@@ -270,10 +270,10 @@ def answer(rows: pd.DataFrame, tau: float = PAPER_TAU, alpha: float = 0.2) -> Ht
         )
         promise += f", on other models with a τ (no promise) in {broken} of {len(other)} pairs." if len(other) else "."
     most, least = table["accuracy"].agg(["max", "min"])
-    differ = "No: at" if table["precision_low"].max() > table["precision_high"].min() else "At"
+    opening = "No: at" if table["precision_low"].max() > table["precision_high"].min() else "At"
     right = f"Of the answers above it, {_span(table, 'precision')} are right; of all, {least:.2f} to {most:.2f}."
     return answer_box(
-        f"{differ} τ = {tau:.2f}, {_span(table, 'coverage')} of the questions are above the threshold, depending on "
+        f"{opening} τ = {tau:.2f}, {_span(table, 'coverage')} of the questions are above the threshold, depending on "
         "model and kind of confidence.",
         right if table["n_above"].any() else "No answer is above it.",
         promise,

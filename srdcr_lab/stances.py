@@ -66,9 +66,7 @@ def answer(options: Results, claims: Results) -> Html:
     claim = "CFMAD is right more often than one chain of thought on"
     lines = [sentences(f"{claim} {what}", rows, "difference") for what, rows in by_kind]
     ends = concessions(claims.records, claims.turns).query("method == 'cfmad'")
-    claim = (
-        "wrong stances are given up more often than right ones, and by more than Defenders who answer like CoT would"
-    )
+    claim = "wrong stances are given up more often than right ones, beyond what answering like CoT would bring"
     gap = round(2 * claims.records.loc[claims.records["method"] == "cot", "correct"].fillna(False).mean() - 1, 2)
     lines.append(sentences(claim, ends, "difference", above=gap, n="n_questions", of="claims"))
     return answer_box(*lines, label=options.label)

@@ -61,7 +61,8 @@ def executed(folder: Path, notebooks: Sequence[Path]) -> Path:
         if number in ("04b", "07", "08"):  # which ask most of each item
             given |= {"LIMIT": 2}
         elif number == "09":
-            given |= {"RUNS": _runs(folder)}
+            runs = _run(folder, "pocket", store=folder / "store.sqlite"), _run(folder, DOUBLE, samples=0)
+            given |= {"RUNS": sorted(runs)}  # on the same years; the double has no log-probabilities and no draws
         with _in_this_process():
             run_notebooks(folder, given, only=[number])
     return folder
@@ -73,11 +74,6 @@ def _run(folder: Path, model: str | ScriptedModel, **options: Any) -> str:
     with lab.Study(model, str(folder / "years.json"), "few_shot,sr_dcr", rounds=2, out=out, **options) as study:
         study.run(progress=False)
     return str(out)
-
-
-def _runs(folder: Path) -> list[str]:
-    """Two runs on the same years: of the shipped model, and of a double without log-probabilities and draws."""
-    return sorted([_run(folder, "pocket", store=folder / "store.sqlite"), _run(folder, DOUBLE, samples=0)])
 
 
 def shown(run: Path | str, folder: Path, notebooks: Sequence[Path]) -> list[str]:

@@ -208,7 +208,8 @@ def doctor(model: str, store: Path | None, **asking: Any) -> int:
     from srdcr_lab.study.run import wait_for
 
     opened = Asking(patience_s=0.0, offline=False, **asking).opened(model).answerer
-    made((store or Path("store")).parent)
+    if store:
+        made(store.parent)
     with open_store(store or Path(":memory:"), create=True) as kept:
         try:
             findings, trials = wait_for(examine(opened))

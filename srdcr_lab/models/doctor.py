@@ -233,4 +233,4 @@ def conclusions(findings: Mapping[str, Observed], *, is_fit: bool = True) -> Ite
             yield sentence.format(tokens=_TOKENS, draws=_DRAWS)
     if "temperature" in findings["left out of requests"][1]:
         yield "answers are the most frequent of several draws, and every row says so: temperature is refused"
-    yield "verbalized needs words alone, and is valid" if is_fit else "no prompt of a study gets an answer here"
+    yield "verbalized needs words alone, and is valid" if is_fit else "this server is not fit for a study as it is"

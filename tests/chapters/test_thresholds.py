@@ -105,8 +105,7 @@ def test_transfer_matrix_by_hand() -> None:
     assert cells["tau"].to_dict() == {("a", "a"): 0.8, ("a", "b"): 0.8, ("b", "a"): 0.9, ("b", "b"): 0.9}
     assert cells["risk"].to_dict() == {("a", "a"): 0, ("a", "b"): 0.5, ("b", "a"): 0, ("b", "b"): 0}
     assert cells["coverage"].to_dict() == {("a", "a"): 0.5, ("a", "b"): 0.5, ("b", "a"): 0.25, ("b", "b"): 0.25}
-    said = "no guarantee: τ was chosen on a and is used on b, which may differ"
-    assert cells.loc[("a", "b"), "guarantee"] == said
+    assert cells.loc[("a", "b"), "guarantee"] == "no guarantee: τ was chosen on a and is used on b, which may differ"
     assert cells["same_questions"].tolist() == [True, False, False, True]
     low, high = proportion_confint(1, 2, method="jeffreys")
     assert cells.loc[("a", "b"), ["risk_low", "risk_high"]].tolist() == pytest.approx([low, high])

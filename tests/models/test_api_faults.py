@@ -83,6 +83,18 @@ def test_a_server_may_ask_for_a_pause_until_a_date(loopback: Loopback) -> None:
     assert loopback.completions[1].start - loopback.completions[0].end > 0.9
 
 
+def test_a_run_stops_if_its_first_replies_are_empty(loopback: Loopback) -> None:
+    loopback.behaviour.body = b'{"model": "m", "choices": [{"message": {"content": ""}, "finish_reason": "stop"}]}'
+
+    async def all_then_one(model: OpenAIChat) -> None:
+        await asyncio.gather(*(model.complete(replace(GREEDY, seed=seed, max_tokens=40)) for seed in range(20)))
+        with pytest.raises(BadInput, match=r"the replies are empty. None of the first 20 calls"):
+            await model.complete(GREEDY)  # is not sent
+
+    use(model_of(loopback), all_then_one)
+    assert len(loopback.completions) == 20
+
+
 def test_a_run_stops_if_none_of_its_first_calls_is_answered(loopback: Loopback) -> None:
     loopback.behaviour.body = b"<html>Welcome</html>"
     requests = [replace(GREEDY, seed=seed) for seed in range(20)]

@@ -280,10 +280,6 @@ def test_greedy_equals_a_plain_forward_pass_alone_and_in_a_batch(which: str, req
         np.testing.assert_allclose(answer.margins, margins, atol=2e-4)
 
 
-def tree_size(prompts: list[tuple[int, ...]]) -> int:
-    return len({prompt[:end] for prompt in prompts for end in range(1, len(prompt) + 1)})
-
-
 def debate(turns: int, about: int) -> list[Request]:
     """Requests that grow, as those of a debate do: each begins with the one before it."""
     said = [f" Turn {turn}: I am certain of novel {about}." for turn in range(turns)]
@@ -303,7 +299,8 @@ def test_growing_prompts_are_computed_once_where_memory_allows_and_rightly_where
             is_plain(model, asked, answer)
     sent = model.sent()
     prompts = [model._format.prompt_ids(asked.messages) for turns in debates for asked in turns]
-    assert sent["prefill_tokens"] <= computes_most * tree_size(prompts)
+    distinct = {prompt[:end] for prompt in prompts for end in range(1, len(prompt) + 1)}
+    assert sent["prefill_tokens"] <= computes_most * len(distinct)
     assert sent["prefill_tokens"] + sent["shared_prefix_tokens"] == sum(map(len, prompts))
     assert model._decoder._beginnings._tokens <= kept_tokens
 

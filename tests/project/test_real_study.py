@@ -311,13 +311,9 @@ def _interrupting() -> Callable[[Request, int], str]:
     return says
 
 
-def _fails(request: Request, draw: int) -> Exception:
-    return CallFailed("the server is gone")
-
-
 @pytest.mark.parametrize(("template", "says", "sentence"), [
     ("judge_debate_debater", _interrupting(), "what was received is kept"),
-    ("answer_from_memory", _fails, "rows of known failed"),
+    ("answer_from_memory", lambda *_: CallFailed("the server is gone"), "rows of known failed"),
 ])  # fmt: skip
 def test_a_stop_is_a_sentence_and_the_same_command_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], template: str, says: Callable[[Request, int], Any],

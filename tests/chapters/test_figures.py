@@ -39,19 +39,9 @@ from srdcr_lab.lib.summary import summary
 from srdcr_lab.protocols import DESIGNS, METHODS
 from srdcr_lab.records.names import COLOURS, called, markers
 from srdcr_lab.study import Results
+from tests import figures
 from tests.chains import chain, ran, ruling
 from tests.chapters.test_counterfactual_measures import debated
-from tests.figures import (
-    legend_labels,
-    nothing_overlaps,
-    point_colours,
-    points,
-    printed_points,
-    said,
-    spans,
-    tick_labels,
-    values,
-)
 from tests.simulated import simulated
 
 pytestmark = pytest.mark.usefixtures("figures_closed")
@@ -185,9 +175,9 @@ def test_the_walk_passes_every_figure() -> None:
 def test_a_figure_can_be_read_in_print_and_calls_things_by_their_names(name: str) -> None:
     figure = drawn(name)
     codes = "|".join(map(re.escape, [*METHODS, *DESIGNS, "judge_sees_passage"]))
-    assert not [text for text in said(figure) if re.search(rf"(?<![\w-])({codes})(?![\w-])", text)]
-    assert printed_points(figure) >= 7
-    assert nothing_overlaps(figure)
+    assert not [text for text in figures.said(figure) if re.search(rf"(?<![\w-])({codes})(?![\w-])", text)]
+    assert figures.printed_points(figure) >= 7
+    assert figures.nothing_overlaps(figure)
 
 
 def test_a_method_has_its_colour_and_its_mark_in_every_legend() -> None:
@@ -206,10 +196,10 @@ def test_marks_at_one_place_are_parts_of_a_disc_and_another_has_the_mark_of_its_
     table = pd.DataFrame({"x": [0.5, 0.5, 0.9], "y": [0.25, 0.25, 0.9], "who": ["a", "b", "c"], "coverage": 0.5})
     table = table.assign(**{f"{axis}_{end}": 0.4 for axis in "xy" for end in ("low", "high")})
     figure = draw.plane(table, "x", "y", "who", ("x", "y"), {"a": "red", "b": "blue", "c": "green"})
-    assert points(figure.axes[0]) == [(0.5, 0.25), (0.5, 0.25), (0.9, 0.9)]
+    assert figures.points(figure.axes[0]) == [(0.5, 0.25), (0.5, 0.25), (0.9, 0.9)]
     half, _, alone = (mark.get_paths()[0] for mark in figure.axes[0].collections if mark.get_offsets().any())
     assert len(alone) == 4 < len(half)  # a triangle, and a disc's half
-    assert "a divided disc (anticlockwise from its top): a, b; bars: 95 % intervals" in said(figure)
+    assert "a divided disc (anticlockwise from its top): a, b; bars: 95 % intervals" in figures.said(figure)
 
 
 def test_rows_are_points_with_their_intervals_and_few_are_grey(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,18 +207,18 @@ def test_rows_are_points_with_their_intervals_and_few_are_grey(monkeypatch: pyte
     table = pd.DataFrame({"who": ["$5 to $9", r"$\frac$"], "share": [0.2, 0.5], "low": [0.1, 0.3], "high": [0.4, 0.9]})
     figure = draw.rows(table.assign(n_questions=[10, 9]), "share", "who", "share of answers")
     (ax,) = figure.axes
-    assert tick_labels(ax, "y") == ["$5 to $9", r"$\frac$"]
+    assert figures.tick_labels(ax, "y") == ["$5 to $9", r"$\frac$"]
     assert {label.get_fontname() for label in ax.get_yticklabels()} == {"DejaVu Serif"}
-    assert values(ax) == [0.2, 0.5]
-    assert spans(ax) == [(0.1, 0.4), (0.3, 0.9)]
-    assert point_colours(ax) == {draw.INK, "#949494"}
-    assert "grey: fewer than 10 questions; bars: 95 % intervals" in said(figure)
+    assert figures.values(ax) == [0.2, 0.5]
+    assert figures.spans(ax) == [(0.1, 0.4), (0.3, 0.9)]
+    assert figures.point_colours(ax) == {draw.INK, "#949494"}
+    assert "grey: fewer than 10 questions; bars: 95 % intervals" in figures.said(figure)
 
 
 def test_no_line_joins_a_point_of_few() -> None:
     table = pd.DataFrame({"x": [0, 1, 2], "share": [0.1, 0.5, 0.3], "low": 0.0, "high": 1.0, "n": [10, 9, 20]})
     (ax,) = draw.lines(table, "x", "share", ("x", "share"), points=True).axes
-    assert points(ax) == [(0, 0.1), (1, 0.5), (2, 0.3)]
+    assert figures.points(ax) == [(0, 0.1), (1, 0.5), (2, 0.3)]
     (line,) = ax.lines
     assert line.get_xydata()[~np.isnan(line.get_xydata()).any(axis=1)].tolist() == [[0, 0.1], [2, 0.3]]
 
@@ -240,10 +230,13 @@ def test_steps_hold_from_the_value_before_by_hand() -> None:
 
 def test_a_differences_mark_is_hollow_where_nothing_is_shown_and_a_row_may_be_not_tested() -> None:
     table = pd.DataFrame({"name": ["a", "b"], "difference": [0.1, 0.3], "low": [-0.1, 0.1], "high": [0.3, 0.5]})
-    assert legend_labels(draw.differences(table, "difference")) == ["interval leaves out 0", "interval contains 0"]
+    assert figures.legend_labels(draw.differences(table, "difference")) == [
+        "interval leaves out 0",
+        "interval contains 0",
+    ]
     by_p = draw.differences(table.assign(p_holm=[0.01, 0.2]), "difference")
-    assert legend_labels(by_p) == ["Holm's p < 0.05", "Holm's p ≥ 0.05"]
-    assert values(by_p.axes[0]) == [0.1, 0.3]
+    assert figures.legend_labels(by_p) == ["Holm's p < 0.05", "Holm's p ≥ 0.05"]
+    assert figures.values(by_p.axes[0]) == [0.1, 0.3]
     table = pd.DataFrame({"name": ["a", "b", "a"], "condition": ["one", "one", "other"], "difference": [0.1, 0.2, 0.3]})
     figure = draw.differences(table.assign(low=0.0, high=0.5), "difference")
     assert [[text.get_text() for text in ax.texts] for ax in figure.axes] == [[], ["not tested"]]
@@ -262,8 +255,8 @@ def test_a_method_that_never_answers_has_no_point_and_no_bar_and_is_named() -> N
     records = ONE.assign(correct=ONE["correct"].astype("boolean").mask(silent))
     records["final_answer"] = records["final_answer"].mask(silent)
     plane = debates.draw_plane(debates.right_by_half(records, answers=True), answers=True)
-    assert any(text.startswith("no answers: SR-DCR") for text in said(plane))
-    assert "SR-DCR" not in legend_labels(plane)
+    assert any(text.startswith("no answers: SR-DCR") for text in figures.said(plane))
+    assert "SR-DCR" not in figures.legend_labels(plane)
     bars = evaluation.draw_false_passages(evaluation.false_passages(records))
     assert [text.get_text() for text in bars.axes[0].texts] == ["no answers"]
 
@@ -275,7 +268,7 @@ def test_accuracies_are_those_of_the_summary() -> None:
     for ax, condition in zip(figure.axes, ("standard", "perturbed", "overall"), strict=True):
         rows = table[table["condition"] == condition]
         both = [*rows["accuracy"], *rows["selective_accuracy"].dropna()]
-        assert values(ax) == pytest.approx(sorted(both), abs=1e-6)
+        assert figures.values(ax) == pytest.approx(sorted(both), abs=1e-6)
 
 
 def test_the_parts_of_each_bar_sum_to_one() -> None:
@@ -283,14 +276,14 @@ def test_the_parts_of_each_bar_sum_to_one() -> None:
     table = knowledge.categories_by_domain(KNOWN)
     assert sum(patch.get_width() for patch in ax.patches) == pytest.approx(table["domain"].nunique())
     (ends,) = drawn("stances.draw_debate_ends").axes
-    assert sum(patch.get_width() for patch in ends.patches) == pytest.approx(len(tick_labels(ends, "y")))
+    assert sum(patch.get_width() for patch in ends.patches) == pytest.approx(len(figures.tick_labels(ends, "y")))
 
 
 def test_reliability_is_the_curve_and_its_diagonal() -> None:
     held = _curve().query("n > 0")
     (ax,) = drawn("confidence.draw_reliability").axes
-    assert values(ax) == pytest.approx(sorted(held["mean_confidence"]), abs=1e-6)
-    assert values(ax, 1) == pytest.approx(sorted(held["frequency"]), abs=1e-6)
+    assert figures.values(ax) == pytest.approx(sorted(held["mean_confidence"]), abs=1e-6)
+    assert figures.values(ax, 1) == pytest.approx(sorted(held["frequency"]), abs=1e-6)
     assert [0, 1] in [list(line.get_xdata()) for line in ax.lines]
 
 
@@ -317,7 +310,7 @@ def test_what_cannot_be_drawn_says_why() -> None:
         final_answer.draw_matched(final_answer.matched_coverage(ONE[ONE["method"] == "sr_dcr"])),
         depth.draw_transfer(thresholds.transfer([], [], [], thresholds.naive_threshold)),
     ):
-        (text,) = said(figure)
+        (text,) = figures.said(figure)
         assert text.startswith(("no ", "nothing "))
 
 
@@ -341,8 +334,9 @@ def test_a_figure_is_saved_with_its_data_and_label(tmp_path: Path) -> None:
         paths = draw.save_figure(figure, table, tmp_path / folder, "one", label=LABEL)
         assert [path.name for path in paths] == ["one.png", "one.svg", "one.csv"]
         draw.save_figure(figure, table, tmp_path / folder, "one", label=LABEL)
-        assert sum(text.get_text().startswith(LABEL) for text in figure.texts) == 1, "saved twice, labelled once"
-        assert nothing_overlaps(figure)
+        (below,) = (text.get_text() for text in figure.texts if text.get_text().startswith(LABEL))  # saved twice
+        assert below.replace("\n", " ") == f"{LABEL}; n = 40 questions"
+        assert figures.nothing_overlaps(figure)
     for path in paths:
         assert path.read_bytes() == (tmp_path / "a" / path.name).read_bytes()
     saved = pd.read_csv(paths[-1])
@@ -353,5 +347,5 @@ def test_a_long_label_is_broken_under_the_figure(tmp_path: Path) -> None:
     figure = evaluation.draw_accuracy(summary(ONE))
     label = "; ".join(f"openai:a-model-of-a-long-name-{n}" for n in range(6))
     draw.save_figure(figure, pd.DataFrame({"n": [1]}), tmp_path, "figure", label=label)
-    assert printed_points(figure) >= 7
+    assert figures.printed_points(figure) >= 7
     plt.close(figure)

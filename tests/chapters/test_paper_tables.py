@@ -8,6 +8,7 @@ import pytest
 
 from srdcr_lab.evaluation import of_acvd
 from srdcr_lab.lib.comparison import compare, compare_all
+from srdcr_lab.lib.gating import redecided
 from srdcr_lab.lib.summary import PaperTable, accuracy_by_stratum, in_order, summary, table_1, table_2
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import folder
@@ -152,6 +153,9 @@ def test_a_judge_without_a_debate_is_a_row_of_the_main_table() -> None:
     alone = run.records.query("method == 'sr_dcr' and design == 'judge_alone'")
     assert (shown.row, shown.n, shown.accuracy) == ("SR-DCR (Judge alone)", 120, alone["right"].mean())
     assert "sr_dcr (judge_alone)" in set(compare_all(records)["b"])
+    decided = redecided(records, 0.5).query("method == 'sr_dcr (judge_alone)'")
+    assert decided["tau"].eq(0.5).all()
+    assert decided["decision"].ne(records.loc[decided.index, "decision"]).any()
     gain = compare(records, "sr_dcr", "few_shot").difference  # `srdcr plan` says by it what a study can tell
     assert (gain.high - gain.low) / 2 / 1.96 * 60**0.5 == pytest.approx(SPREAD, abs=0.005)
     assert in_order(summary(records, intervals=False))["method"].iloc[-1] == "golden"

@@ -17,17 +17,7 @@ import pytest
 from srdcr_lab.data import ItemSet, load_items
 from srdcr_lab.data.items import first_difference, freeze, thaw
 from srdcr_lab.data.load import write_items
-from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Stopped
-from srdcr_lab.records.files import (
-    LOCK,
-    csv_text,
-    from_plain,
-    one_writer,
-    parse_json,
-    plain_cell,
-    read_json,
-    whole_file,
-)
+from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Stopped, files
 
 FERRY = Item(
     item_id="ferry", question_id="ferry", question="When did it sail?", gold_answer="1874", context="",
@@ -45,10 +35,10 @@ def without(name: str, record: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_json_is_read_from_text_and_bytes() -> None:
-    assert read_json('{"a": [1, 2], "a": [NaN]}', "here") == {"a": [None]}
-    assert read_json('"é"'.encode(), "here") == "é"
+    assert files.read_json('{"a": [1, 2], "a": [NaN]}', "here") == {"a": [None]}
+    assert files.read_json('"é"'.encode(), "here") == "é"
     with pytest.raises(BadInput, match=r"^cell 3: not valid JSON \('a' occurs twice; give each key once\)$"):
-        read_json('[{"b": 1}, {"a": 1, "a": 1}]', "cell 3", distinct_keys=True)
+        files.read_json('[{"b": 1}, {"a": 1, "a": 1}]', "cell 3", distinct_keys=True)
 
 
 @pytest.mark.parametrize("text", [
@@ -57,13 +47,13 @@ def test_json_is_read_from_text_and_bytes() -> None:
 ])  # fmt: skip
 def test_what_is_no_json_is_one_sentence(text: str | bytes) -> None:
     with pytest.raises(BadInput, match=r"^cell 3: not valid JSON \(.+\); expected a list$"):
-        read_json(text, "cell 3", "a list")
+        files.read_json(text, "cell 3", "a list")
 
 
 def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
-    assert from_plain(Item, plain(), "here") == FERRY
-    assert from_plain(Item, plain(perturbation_value=None), "here").perturbation_value is None
-    assert from_plain(Item, plain(perturbation_value=20), "here") == FERRY
+    assert files.from_plain(Item, plain(), "here") == FERRY
+    assert files.from_plain(Item, plain(perturbation_value=None), "here").perturbation_value is None
+    assert files.from_plain(Item, plain(perturbation_value=20), "here") == FERRY
     items = load_items("facts:testbed")
     freeze(items, tmp_path / "items.json")
     assert load_items(tmp_path / "items.json") == items
@@ -85,7 +75,7 @@ def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_a_record_of_another_making_is_named_by_file_and_field(record: object, says: str) -> None:
     with pytest.raises(BadInput, match=f"^{re.escape(says)}"):
-        from_plain(Item, record, "file")
+        files.from_plain(Item, record, "file")
 
 
 def test_items_without_accepted_values_are_written_and_hashed_as_before_there_were_any(tmp_path: Path) -> None:
@@ -122,7 +112,7 @@ def test_items_are_loaded_without_pydantic() -> None:
 
 
 def _break_off(path: Path) -> None:
-    with whole_file(path) as part:
+    with files.whole_file(path) as part:
         part.write_text("half")
         raise KeyboardInterrupt
 
@@ -132,12 +122,12 @@ def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         _break_off(path)
     assert list(tmp_path.iterdir()) == []
-    with whole_file(path) as part:
+    with files.whole_file(path) as part:
         part.write_text("whole")
         assert not path.exists()
     with pytest.raises(KeyboardInterrupt):
         _break_off(path)
-    with whole_file(path) as first, whole_file(path) as second:  # of two processes
+    with files.whole_file(path) as first, files.whole_file(path) as second:  # of two processes
         first.write_text("whole")
         second.write_text("earlier")
     assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [("notes.txt", "whole")]
@@ -145,9 +135,9 @@ def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("whole", [0, 2**63 - 1, -(2**63), 1912])
 def test_whole_numbers_of_64_bits_are_read(whole: int) -> None:
-    assert parse_json(str(whole)) == whole
+    assert files.parse_json(str(whole)) == whole
     with pytest.raises(ValueError, match="beyond 64 bits"):
-        parse_json(str(whole + (2**64 if whole >= 0 else -(2**64))))
+        files.parse_json(str(whole + (2**64 if whole >= 0 else -(2**64))))
 
 
 @pytest.mark.parametrize(
@@ -166,9 +156,9 @@ def test_a_message_shows_its_bounded_text() -> None:
     # 30 MB of wrong items took 16 GB.
     whole: dict[str, Any] = {"name": "x", "items": [[]] * 100_000, "exemplars": [], "notes": []}
     with pytest.raises(BadInput, match=r"^here, items, 1: expected an object"):
-        from_plain(ItemSet, whole, "here")
+        files.from_plain(ItemSet, whole, "here")
     with pytest.raises(BadInput, match=r"^here: more than 1,000 fields are not as expected"):
-        from_plain(ItemSet, {str(number): 1 for number in range(2_000)}, "here")
+        files.from_plain(ItemSet, {str(number): 1 for number in range(2_000)}, "here")
 
 
 # Tables as CSV
@@ -179,9 +169,9 @@ def test_a_message_shows_its_bounded_text() -> None:
 ])  # fmt: skip
 def test_a_cell_that_a_spreadsheet_would_run_is_inert_and_read_back(text: str, cell: str) -> None:
     """In every CSV that we write; a number stays one."""
-    written = csv_text(pd.DataFrame({"=text": [text], "number": [-1.5], "of a kind": pd.Categorical([text])}))
+    written = files.csv_text(pd.DataFrame({"=text": [text], "number": [-1.5], "of a kind": pd.Categorical([text])}))
     assert list(csv.reader(StringIO(written))) == [["'=text", "number", "of a kind"], [cell, "-1.5", cell]]
-    assert plain_cell(cell) == text
+    assert files.plain_cell(cell) == text
 
 
 def test_a_table_of_ones_own_comes_back_from_csv(tmp_path: Path) -> None:
@@ -212,18 +202,18 @@ def test_a_folder_has_one_writer_also_after_a_kill(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "held\n"
         said = rf"in use by process {other.pid} on \S+ since 20\S+ \S+; run the same later"
-        with pytest.raises(Stopped, match=said), one_writer(folder):
+        with pytest.raises(Stopped, match=said), files.one_writer(folder):
             pytest.fail("two writers")
         other.kill()
         other.wait()
-    assert (folder / LOCK).exists()
-    with one_writer(folder) as created:
+    assert (folder / files.LOCK).exists()
+    with files.one_writer(folder) as created:
         assert not created
     assert not list(folder.iterdir())
 
 
 def test_a_folder_made_for_nothing_is_gone(tmp_path: Path) -> None:
-    with one_writer(tmp_path / "run") as created:
+    with files.one_writer(tmp_path / "run") as created:
         assert created
     assert not (tmp_path / "run").exists()
 
@@ -236,5 +226,5 @@ def test_without_locks_folder_is_written_all_same(tmp_path: Path, monkeypatch: p
         raise OSError(errno.ENOLCK, "no locks available")
 
     monkeypatch.setattr(fails, none)
-    with one_writer(tmp_path), one_writer(tmp_path):
-        assert not (tmp_path / LOCK).exists()
+    with files.one_writer(tmp_path), files.one_writer(tmp_path):
+        assert not (tmp_path / files.LOCK).exists()

@@ -19,17 +19,8 @@ from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Audit, FalseClaim, kind_of
 from srdcr_lab.answers.name import KNOWN_ROLES, Traits, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH
-from srdcr_lab.data import ItemSet, facts, load_items, perturb
+from srdcr_lab.data import ItemSet, facts, load_items, perturb, perturbing
 from srdcr_lab.data.load import read_source
-from srdcr_lab.data.perturbing import (
-    Form,
-    Perturbed,
-    claims_to_rewrite,
-    contradictions,
-    pools_of,
-    read_traits,
-    rewritten,
-)
 from srdcr_lab.data.rows import read_table
 from srdcr_lab.data.tables import level_of
 from srdcr_lab.prompts import render_rewrite, sources
@@ -286,7 +277,7 @@ def test_what_is_known_of_one_answer_bounds_its_claims() -> None:
     known = facts.traits()["news-mayflower-passengers"]
     (false,) = (each for each in load_items("facts:grid") if each.item_id == "news-mayflower-passengers@x5")
     assert (known.at_most, false.level) == (210, Level.ABSURD)
-    said = contradictions(replace(false, level=Level.BLATANT), known)
+    said = perturbing.contradictions(replace(false, level=Level.BLATANT), known)
     assert said == ["beyond what is possible: at most 210, and it is 510"]
 
 
@@ -308,8 +299,8 @@ def test_an_anachronism_is_absurd_and_another_century_flagged(passage: str, gold
     assert "; ".join(each for each in made.why if not each.startswith("doubtful")) == why
     assert (made.claim.level is Level.ABSURD) is why.startswith("an anachronism")
     if made.claim.level is Level.ABSURD:  # whoever writes such a passage and calls it anything else is told
-        assert contradictions(made.item) == []
-        assert contradictions(replace(made.item, level=Level.MILD)) == [why]
+        assert perturbing.contradictions(made.item) == []
+        assert perturbing.contradictions(replace(made.item, level=Level.MILD)) == [why]
 
 
 def test_a_city_in_a_script_without_spaces() -> None:
@@ -355,7 +346,7 @@ def named(passage: str, gold: str, kind: AnswerType = NAME, question: str = "Whi
     return standard(passage, gold, kind, item_id=gold, question_id=gold, question=question)
 
 
-def made_of(gold: str, **told: Traits) -> dict[str, Form]:
+def made_of(gold: str, **told: Traits) -> dict[str, perturbing.Form]:
     items = [named(passage, name) for name, passage in PERSONS.items()]
     found = perturb(items, traits=told and {gold: told["own"]}, present=2026)
     return {form.claim.tag: form for form in found.forms if form.standard.gold_answer == gold}
@@ -380,7 +371,7 @@ def test_near_names_of_the_traits_go_before_the_pool() -> None:
     forms = made_of("Erik Lunde", own=Traits(near=("Eric Lunde", "Erik Lund", "Eirik Lundin")))
     assert forms["slight"].claim.answer == "Eirik Lundin"
     items = [named("Edwin Lund won.", "Edwin Lund."), named("Sammy Davis Jr. won.", "Sammy Davis Jr.")]
-    assert [*pools_of(items)[items[0].domain, NAME]] == ["Edwin Lund", "Sammy Davis Jr."]
+    assert [*perturbing.pools_of(items)[items[0].domain, NAME]] == ["Edwin Lund", "Sammy Davis Jr."]
 
 
 def test_where_the_gender_is_not_known_a_passage_with_such_words_is_refused() -> None:
@@ -402,7 +393,7 @@ def test_what_the_question_names() -> None:
 CITIES = ("Aarhus", "Odense", "Bergen", "Stavanger", "Trondheim", "Tromsø")
 
 
-def city_form(passage: str, gold: str, degree: str, pool: Sequence[str] = CITIES, **countries: str) -> Form:
+def city_form(passage: str, gold: str, degree: str, pool: Sequence[str] = CITIES, **countries: str) -> perturbing.Form:
     others = [named(f"It lies in {city}.", city, CITY) for city in pool if city != gold]
     traits = {city: Traits(country=country) for city, country in countries.items()}
     found = perturb([named(passage, gold, CITY), *others], traits=traits)
@@ -477,7 +468,7 @@ def test_a_table_of_ones_own_may_name_traits(srdcr: Srdcr, tmp_path: Path) -> No
 ])  # fmt: skip
 def test_contradictions_of_a_false_passage_whoever_wrote_it(passage: str, claim: str, found: list[str]) -> None:
     false = replace(named(passage, "Jo Doe"), claimed_answer=claim, level=Level.MODERATE)
-    assert contradictions(false, Traits(gender="f")) == found
+    assert perturbing.contradictions(false, Traits(gender="f")) == found
 
 
 @pytest.fixture(scope="module")
@@ -500,7 +491,8 @@ def test_no_false_passage_of_the_facts_contradicts_itself(grid: ItemSet) -> None
     found = {
         item.item_id: told
         for item in grid
-        if not item.is_standard and (told := contradictions(item, facts.traits().get(item.question_id), pool))
+        if not item.is_standard
+        and (told := perturbing.contradictions(item, facts.traits().get(item.question_id), pool))
     }
     assert found == {}
 
@@ -510,7 +502,7 @@ def test_the_table_of_traits_knows_every_person_and_city() -> None:
     of_names = {item.question_id: item for item in load_items("facts") if item.answer_type in (NAME, CITY)}
     table = table[table["gender"] + table["near"] != ""]
     assert list(table["question_id"]) == list(of_names)
-    for name, traits in read_traits(table, "traits.csv").items():
+    for name, traits in perturbing.read_traits(table, "traits.csv").items():
         item = of_names[name]
         assert (traits.gender in ("f", "m")) is (item.answer_type is NAME), name
         assert bool(traits.role) is (item.answer_type is NAME), name
@@ -533,7 +525,7 @@ def test_the_limits_of_the_facts_hold_the_truth() -> None:
              if item.question_id == "years-yellowstone"}  # fmt: skip
     assert years[20.0] == ("an anachronism in 1892: Ulysses S. Grant, president, 1869 to 1877",)
     with pytest.raises(BadInput, match="row 1, column lived: 'Pepys' is not a person with two years; write"):
-        read_traits(pd.DataFrame({"question_id": ["a"], "lived": ["Pepys"]}), "own.csv")
+        perturbing.read_traits(pd.DataFrame({"question_id": ["a"], "lived": ["Pepys"]}), "own.csv")
     tunnel, beside = standard("It is 12.5 km long.", "12.5 km", NUMBER), Traits(lived=(("Ada Vance", 1850, 1900),))
     assert perturb([tunnel], traits={tunnel.question_id: beside}).forms == perturb([tunnel]).forms
     assert load_items("facts:held").traits() == read_source("facts")[0].traits() == facts.traits()
@@ -558,7 +550,7 @@ CLAIM = FalseClaim(PerturbationKind.REWRITE, None, Level.SUBTLE, "rewrite", "189
 
 
 def test_a_rewrite_that_passes() -> None:
-    form = rewritten(ARDLE, CLAIM, f"<think>\nlet me see</think>\n{NEW}\n")
+    form = perturbing.rewritten(ARDLE, CLAIM, f"<think>\nlet me see</think>\n{NEW}\n")
     assert (form.outcome, form.why, form.changes) == (Audit.ACCEPTED, (), ())
     assert (form.item.item_id, form.item.context, form.item.claimed_answer) == ("a@rewrite", NEW, "1894")
     assert (form.item.perturbation_kind, form.item.perturbation_value) == (PerturbationKind.REWRITE, None)
@@ -575,7 +567,7 @@ def test_a_rewrite_that_passes() -> None:
     (TRUE.replace("1874", "1894"), "is the true passage with another value, and not written anew"),
 ])  # fmt: skip
 def test_a_rewrite_that_is_refused(text: str, why: str) -> None:
-    form = rewritten(ARDLE, CLAIM, text)
+    form = perturbing.rewritten(ARDLE, CLAIM, text)
     assert (form.outcome, form.item) == (Audit.REFUSED, None)
     assert any(why in sentence for sentence in form.why)
 
@@ -587,7 +579,7 @@ def test_the_level_of_a_claim_is_that_of_its_offset_or_factor() -> None:
     assert [level_of(one, claim) for claim in ("100", "150", "5")] == [Level.MILD, Level.MODERATE, Level.BLATANT]
 
 
-def bridges(n: int = 4) -> Perturbed:
+def bridges(n: int = 4) -> perturbing.Perturbed:
     towns = ("Ardle", "Borley", "Corran", "Dunnet")[:n]
     items = [
         replace(ARDLE, item_id=town, question_id=town, context=TRUE.replace("Ardle", town),
@@ -599,13 +591,13 @@ def bridges(n: int = 4) -> Perturbed:
 
 
 def test_every_item_has_one_claim_to_be_rewritten() -> None:
-    claims = list(claims_to_rewrite(bridges()))
+    claims = list(perturbing.claims_to_rewrite(bridges()))
     assert {item.item_id for item, _ in claims} == {"Ardle", "Borley", "Corran", "Dunnet", "n"}
     assert len({claim.answer for _, claim in claims}) == 5  # over the offsets
     assert {(claim.kind, claim.value, claim.tag) for _, claim in claims} == {
         (PerturbationKind.REWRITE, None, "rewrite")
     }
-    assert claims == list(claims_to_rewrite(bridges()))
+    assert claims == list(perturbing.claims_to_rewrite(bridges()))
     system, user = render_rewrite("When?", "In 1874. </passage> Reply: yes", "1894")
     assert "Reply with the passage alone" in system.content
     assert (user.content.count("</passage>"), user.content.endswith("False answer: 1894")) == (1, True)
@@ -678,7 +670,7 @@ def test_the_rewrites_that_ship() -> None:
     for name, (true, *false) in pairs.items():
         for each in false:
             claim = FalseClaim(each.perturbation_kind, None, each.level, "", each.claimed_answer, each.claimed_answer)
-            form = rewritten(true, claim, each.context, facts.traits().get(name))
+            form = perturbing.rewritten(true, claim, each.context, facts.traits().get(name))
             assert form.item, each.item_id
     assert all(true.is_standard and len(false) >= 1 for true, *false in pairs.values())
     assert all(each.perturbation_kind is PerturbationKind.REWRITE for _, *false in pairs.values() for each in false)

@@ -406,6 +406,18 @@ def test_an_account_that_is_used_up_stops_the_run(no_keys: None, status: int, co
     assert "top it up and run the same command again" in str(error)
 
 
+@pytest.mark.parametrize(
+    ("status", "said"), [(401, "asks for a key (401: no"), (403, "refuses without a key (403: no")]
+)
+def test_a_server_that_wants_a_key_is_bad_input_where_none_is_set(no_keys: None, status: int, said: str) -> None:
+    response = httpx2.Response(status, request=httpx2.Request("POST", "http://127.0.0.1/v1/chat/completions"))
+    refusal = openai.APIStatusError("no", response=response, body=None)
+    error = OpenAIChat("m", base_url="http://127.0.0.1/v1").translated(refusal)
+    assert isinstance(error, BadInput)
+    assert said in str(error)
+    assert str(error).endswith("and none is set; put it into OPENAI_API_KEY.")
+
+
 @pytest.mark.parametrize("key", ["sk-“abc”", "sk-abc\n", " sk-abc", "sk-é"])
 def test_a_key_that_can_be_none_is_told_at_once(loopback: Loopback, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Such a key ended in a traceback, or in a server that could not be reached."""

@@ -118,6 +118,19 @@ def test_a_server_may_refuse_a_parameter_or_bound_its_choices(complaint: str, pa
     assert model._complained_of(error, {"n": 4, "max_tokens": 9, "temperature": 0.5, "logprobs": True}) == parameter
 
 
+@pytest.mark.parametrize(("status", "complaint"), [
+    (500, "Conversation roles must alternate user/assistant/user/assistant/..."),  # what templates of models raise
+    (400, "Only user and assistant roles are supported!"), (422, "System role not supported"),
+    (400, "Developer instruction is not enabled: system messages are not allowed"),
+])  # fmt: skip
+def test_a_server_may_refuse_system_messages_in_its_own_words(status: int, complaint: str) -> None:
+    response = httpx2.Response(status, request=httpx2.Request("POST", "http://127.0.0.1"))
+    error = openai.APIStatusError(complaint, response=response, body=None)
+    model = OpenAIChat("m", base_url="http://127.0.0.1")
+    for role, dropped in (("system", "system"), ("user", None)):
+        assert model._complained_of(error, {"messages": [{"role": role, "content": "Be brief."}]}) == dropped
+
+
 def reply(usage: dict[str, int] | None = None, **choice: Any) -> dict[str, Any]:
     return {"choices": [{"message": {"content": "19"}, "finish_reason": "stop"} | choice], "usage": usage or {}}
 

@@ -14,38 +14,27 @@ from srdcr_lab.lib.definitions import redraw_stability
 from srdcr_lab.protocols import METHODS, Choices, Method, Outcome
 from srdcr_lab.records import BadInput, CallFailed, Completion, Request
 from srdcr_lab.study import Results, Study, load_run, open_repeats, open_study, study_of
-from tests.scripted import (
-    REASONABLE,
-    SURE,
-    UNREASONABLE,
-    UNSURE,
-    ScriptedModel,
-    exemplars,
-    finished,
-    item,
-    question_of,
-    reader,
-)
+from tests import scripted
 from tests.study.test_resume import PAID
 
-RULINGS = {"q0": UNREASONABLE, "q1": UNREASONABLE, "q2": REASONABLE, "q3": "I cannot say."}
+RULINGS = {"q0": scripted.UNREASONABLE, "q1": scripted.UNREASONABLE, "q2": scripted.REASONABLE, "q3": "I cannot say."}
 
 
 def studied(folder: Path, methods: str, *, closed_book: bool = False, **more: Any) -> Results:
     """Four questions, q1 and q3 remembered with confidence 0.5, the others with 0.95; the store lies beside the run."""
 
     def remembers(request: Request, draw: int) -> Completion:
-        return UNSURE if any(name in question_of(request) for name in ("q1", "q3")) else SURE
+        return scripted.UNSURE if any(name in scripted.question_of(request) for name in ("q1", "q3")) else scripted.SURE
 
     def rules(request: Request, draw: int) -> str:
         return next(ruling for name, ruling in RULINGS.items() if name in "".join(m.content for m in request.messages))
 
-    forms = [item(year, question_id=name) for name in RULINGS for year in (1874, 1934)]
+    forms = [scripted.item(year, question_id=name) for name in RULINGS for year in (1874, 1934)]
     if closed_book:
         forms = [replace(each, context="") for each in forms[::2]]
-    model = reader(answer_from_memory=remembers, judge=rules)
+    model = scripted.reader(answer_from_memory=remembers, judge=rules)
     how: dict[str, Any] = {"out": folder / "study", "store": folder / "store.sqlite", "rounds": 1, "samples": 2} | more
-    return finished(Study(model, ItemSet("worked", tuple(forms), exemplars()), methods, **how))
+    return scripted.finished(Study(model, ItemSet("worked", tuple(forms), scripted.exemplars()), methods, **how))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +46,7 @@ def test_results_at_a_threshold_are_those_of_a_study_with_it(
 ) -> None:
     results = studied(tmp_path, methods, closed_book=closed_book)
     other = results.at(tau=tau)
-    again = finished(study_of(results, tau=tau))  # finds the store beside the folder
+    again = scripted.finished(study_of(results, tau=tau))  # finds the store beside the folder
     pd.testing.assert_frame_equal(other.records.drop(columns=PAID), again.records.drop(columns=PAID))
     pd.testing.assert_frame_equal(other.summary, again.summary)
     assert other.manifest["asked"]["choices"] == again.manifest["asked"]["choices"]
@@ -108,7 +97,7 @@ def test_what_is_said_of_a_question_is_by_the_choices_of_the_run(tmp_path: Path)
 
 
 def test_a_run_is_copied_and_calls_that_failed_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    class Down(ScriptedModel):
+    class Down(scripted.ScriptedModel):
         async def complete(self, request: Request) -> tuple[Completion, ...]:
             raise CallFailed("it is down")
 
@@ -130,12 +119,12 @@ def test_a_run_is_copied_and_calls_that_failed_are_told(tmp_path: Path, caplog: 
 def test_a_slip_in_a_method_of_ones_own_is_a_sentence(monkeypatch: Any, run: Any, says: str) -> None:
     monkeypatch.setitem(METHODS, "mine", Method("mine", run))
     with pytest.raises(BadInput, match=says):
-        open_study(reader(), "facts:testbed", "mine", limit=2, samples=0)
+        open_study(scripted.reader(), "facts:testbed", "mine", limit=2, samples=0)
 
 
 def test_a_model_of_ones_own_says_who_it_is_and_what_it_gives() -> None:
     for name, said in {"identity": "the identity of a model is a Mod", "capabilities": "what a model can give"}.items():
-        setattr(model := reader(), name, "me")
+        setattr(model := scripted.reader(), name, "me")
         with pytest.raises(BadInput, match=said):
             Study(model, "facts:testbed", "few_shot", limit=2)
 

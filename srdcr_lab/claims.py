@@ -23,18 +23,8 @@ from typing import Any
 import pandas as pd
 
 from srdcr_lab.debates import without_debate
+from srdcr_lab.lib import groups
 from srdcr_lab.lib.comparison import condition_rows, each_repeat, outcome, over_both, side_by_side
-from srdcr_lab.lib.groups import (
-    FEW,
-    GOLDEN,
-    halves,
-    in_macro,
-    is_standard,
-    of_design,
-    of_one_kind,
-    strata,
-    with_matches,
-)
 from srdcr_lab.lib.page import Html, interval, shown
 from srdcr_lab.lib.sentences import Relation, Standing, standing
 from srdcr_lab.lib.statistics import Estimate, clustered_interval, contrast_interval, mean_interval, paired_interval
@@ -205,7 +195,7 @@ def worse_half(records: pd.DataFrame, a: str, b: str, denominator: str = Denomin
         One of the two has no items with true, or with false, passages.
     """
     rows = _of(_ran(records, a, b), denominator)
-    cells, right = rows["method"].astype(str) + " " + halves(rows), outcome(rows, "correct")
+    cells, right = rows["method"].astype(str) + " " + groups.halves(rows), outcome(rows, "correct")
     means = right.groupby(cells).mean()
     if len(means) < 4:
         raise NoEvidence("one of the two has no items with true, or with false, passages")
@@ -262,8 +252,8 @@ def least_over_strata(records: pd.DataFrame, method: str, denominator: str = Den
     """
     _ran(records, method)
     false = condition_rows(records, "perturbed")
-    stratum = strata(false)
-    parts = {f" at {name}": false[stratum == name] for name in in_macro(list(stratum.unique()))}
+    stratum = groups.strata(false)
+    parts = {f" at {name}": false[stratum == name] for name in groups.in_macro(list(stratum.unique()))}
     return _least_lead(parts, method, denominator)
 
 
@@ -329,7 +319,7 @@ def share_highly_known(records: pd.DataFrame, at_least: float, below: float = ma
     Evidence
         The share with its Jeffreys interval.
     """
-    rows = of_one_kind(records)
+    rows = groups.of_one_kind(records)
     rows = rows[rows["knowledge_category"].notna() & rows["self_confidence"].notna()]
     rows = rows.drop_duplicates([name for name in ("repeat", "question_id") if name in rows])
     rows = rows[(rows["self_confidence"] >= at_least) & (rows["self_confidence"] < below)]
@@ -383,7 +373,7 @@ def bias_contrast(records: pd.DataFrame, a: str, b: str, weight: float) -> Evide
     """
     rows = _ran(records, a, b)
     wrong = ~rows["prior_correct"].astype("boolean").fillna(True)
-    rows = with_matches(rows[is_standard(rows) & wrong.astype(bool)])
+    rows = groups.with_matches(rows[groups.is_standard(rows) & wrong.astype(bool)])
     follows = rows["final_is_prior"].fillna(False).astype(float)
     return _contrast(follows, rows, rows["method"].astype(object), {a: 1.0, b: -weight})
 
@@ -421,7 +411,7 @@ def _least_lead(parts: Mapping[str, pd.DataFrame], method: str, denominator: str
     Source: intersection-union, Berger 1982; Bonferroni.
     """
     parts = {where: part for where, part in parts.items() if (part["method"] == method).any()}
-    others = IN_PAPER - {method, GOLDEN}
+    others = IN_PAPER - {method, groups.GOLDEN}
     rivals = [(where, name) for where, part in parts.items() for name in others & set(part["method"])]
     leads = []
     for where, name in rivals:
@@ -476,7 +466,7 @@ def _of(rows: pd.DataFrame, denominator: str) -> pd.DataFrame:
 def _weights(rows: pd.DataFrame, condition: str) -> tuple[pd.Series, dict[str, float]]:
     """Each row's part of a condition, and the parts' weights: overall (both halves equally), "x", or "x-y"."""
     first, _, second = condition.partition("-")
-    half = halves(rows)
+    half = groups.halves(rows)
     if first == "overall":
         return half, dict.fromkeys(half.unique(), 1 / half.nunique()) if len(rows) else {"standard": 1.0}
     parts = half if first in ("standard", "perturbed") else rows["level"]
@@ -597,7 +587,7 @@ class Claim:
         Standing
             The verdict; "too few" below ten questions.
         """
-        if evidence.estimate.n < FEW:
+        if evidence.estimate.n < groups.FEW:
             return Standing.TOO_FEW if evidence.n else Standing.NOT_MEASURED
         return standing(evidence.estimate.low, evidence.estimate.high, self.relation, self.threshold)
 
@@ -634,7 +624,7 @@ def check_claims(records: pd.DataFrame, *, turns: pd.DataFrame | None = None) ->
     """
     keys, rows = [name for name in ("run", "model") if name in records], []
     for values, part in records.groupby(keys, sort=False, observed=True):
-        of_one, hollow = of_design(part), False
+        of_one, hollow = groups.of_design(part), False
         if turns is not None:
             speakers = part.filter(regex="^model").stack()  # the model, its debaters and its Judge
             spoken = turns[turns["model"].isin(speakers) & (turns["method"] == _ROUNDS[0])]

@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from srdcr_lab import thresholds
 from srdcr_lab.confidence import draw_reliability, questions_for_width, risk_coverage, rows_of_sr_dcr
 from srdcr_lab.data.perturbing import by_outcome, by_reason
 from srdcr_lab.guarantee import final_answers
@@ -25,15 +26,6 @@ from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import share_with
 from srdcr_lab.records import Level, Verdict
 from srdcr_lab.records.names import CONFIDENCE_MEANINGS, kind_called
-from srdcr_lab.thresholds import (
-    answers_of,
-    both_choices,
-    choices_table,
-    draw_passages,
-    draw_risk_coverage,
-    followed,
-    passages_by_level,
-)
 
 if TYPE_CHECKING:
     from srdcr_lab.data import Perturbed
@@ -82,7 +74,7 @@ def domain_report(
     records = (results.part("passages") or results).records if passages is None else passages
     questions = results.known.questions
     sections = [_table(results.known, checked), _knowledge(results.known), _confidence(questions)]
-    lines = answers_of(questions, records, alpha, delta, tau)
+    lines = thresholds.answers_of(questions, records, alpha, delta, tau)
     sections.append(_threshold(questions, lines[:2], alpha, delta, tau))
     sections.append(_passages(records, perturbed))
     if (results.records["method"] == "sr_dcr").any():
@@ -132,7 +124,7 @@ def _confidence(questions: pd.DataFrame) -> _Section:
 
 def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, delta: float, tau: float) -> _Section:
     steps = precision_steps(questions["self_confidence"], questions["prior_correct"])
-    chosen, above, lines = both_choices(questions, alpha, delta), steps.at(tau), [*answers]
+    chosen, above, lines = thresholds.both_choices(questions, alpha, delta), steps.at(tau), [*answers]
     if above.n_above:
         needed = questions_for_width(above.precision.value, above.coverage.value, _WIDTH)
         lines.append(
@@ -140,16 +132,16 @@ def _threshold(questions: pd.DataFrame, answers: Sequence[str], alpha: float, de
             f"above τ = {tau:.2f} to within an interval {_WIDTH:g} wide (here {above.n_questions:,})."
         )
     risks = risk_coverage(steps)
-    figure = _figure("risk and coverage", draw_risk_coverage(risks, chosen, alpha), risks)
+    figure = _figure("risk and coverage", thresholds.draw_risk_coverage(risks, chosen, alpha), risks)
     terms = render("terms", "threshold", alpha=f"{alpha:g}", delta=f"{delta:g}")
-    return "The threshold", lines, [shown(choices_table(chosen)), figure], terms
+    return "The threshold", lines, [shown(thresholds.choices_table(chosen)), figure], terms
 
 
 def _passages(records: pd.DataFrame, perturbed: Perturbed | None) -> _Section:
-    share = followed(records)
+    share = thresholds.followed(records)
     lines: list[str] = [sentence("most false passages are followed", *share, above=0.5)]
-    by_level = passages_by_level(records)
-    parts = [_figure("answers by level", draw_passages(by_level), by_level)] if share.n else []
+    by_level = thresholds.passages_by_level(records)
+    parts = [_figure("answers by level", thresholds.draw_passages(by_level), by_level)] if share.n else []
     if perturbed is not None:
         lines.append(f"{perturbed.sentence()}.")
         counts = (by_outcome(perturbed), by_reason(perturbed).head(_REASONS))

@@ -352,7 +352,7 @@ def draw_over_tau(table: pd.DataFrame, named: Sequence[str], tau: float) -> Figu
     plot = plot.add(so.Line(linewidth=1.4), data=rows[rows["model"].isin(palette)], color="model", linestyle="model")
     plot = plot.facet("panel", wrap=2).scale(color=draw.scale(palette), linestyle=so.Nominal(order=shown))
     plot = plot.limit(y=draw.ALL_SHARES).label(x="threshold τ", y="share", color="", title=str)
-    return draw.line_at(draw.figure(plot, 4.6, note=f"grey: the other models; dashed: τ = {tau:.2f}"), x=tau)
+    return draw.figure(plot, 4.6, note="grey: the other models", tau=tau)
 
 
 def draw_ranks(table: pd.DataFrame) -> Figure:

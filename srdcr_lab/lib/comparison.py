@@ -164,7 +164,9 @@ def side_by_side(records: pd.DataFrame, a: str, b: str, values: pd.Series, *, co
 
 
 def _check_known(records: pd.DataFrame, column: str, *names: str) -> None:
-    """Raise `BadInput` for a name that is neither in the column nor known."""
+    """Raise `BadInput` for a column that there is not, or a name that is neither in it nor known."""
+    if column not in records:
+        raise BadInput(f"the records have no column {column!r:.40}{did_you_mean(column, records.columns)}")
     known = [*_KNOWN.get(column, ()), *records[column].dropna().unique()]
     if unknown := [name for name in names if str(name).partition(" (")[0] not in known and name not in known]:
         raise BadInput(f"unknown {column} {unknown[0]!r}{did_you_mean(unknown[0], known)}")

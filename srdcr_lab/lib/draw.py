@@ -74,7 +74,7 @@ class _Close(so.Dodge):  # type: ignore[misc]
 def figure(
     plot: so.Plot, height: float, *,
     width: float = WIDTH, few: str = "", note: str = "", palette: Mapping[str, Any] | None = None, line: str = "-",
-    keys: Sequence[Any] = (), tilted: bool = False,
+    keys: Sequence[Any] = (), tilted: bool = False, tau: float | None = None,
 ) -> Figure:  # fmt: skip
     """Draw a specification, with one label for all panels, and below a note, which names intervals, and the legend.
 
@@ -98,12 +98,15 @@ def figure(
         Further entries of the legend, with their labels.
     tilted : bool, default False
         Tilt the names along the x axis.
+    tau : float, optional
+        Where a dashed vertical line is drawn, which the note names.
 
     Returns
     -------
     Figure
         The figure, not yet saved.
     """
+    note = "; ".join(filter(None, (note, f"dashed: τ = {tau:.2f}" if tau else "")))
     made = plt.figure(figsize=(width, height), layout="constrained")
     if palette:
         shapes = markers(palette)
@@ -131,7 +134,7 @@ def figure(
         handles = [handle for legend in old for handle in legend.legend_handles if handle]
         names = [text.get_text() for legend in old for text in legend.get_texts()][: len(handles)]
         _legend_below(made, [*handles, *keys], [*names, *(key.get_label() for key in keys)])
-    return made
+    return line_at(made, x=tau)
 
 
 def _bottom(made: Figure) -> float:
@@ -344,13 +347,12 @@ def lines(
     plot = (plot.limit(y=limits) if limits else plot).label(x=labels[0], y=labels[1], title=str if panel else "")
     few, tilted = "questions" if points and is_few(table).any() else "", named and table[x].nunique() > 6
     keys = [*keys, *(count_keys(rows[size]) if points and size else ())]
-    note = "; ".join(filter(None, (note, f"dashed: τ = {tau:.2f}" if tau else "")))
-    below: dict[str, Any] = {"palette": palette, "keys": keys, "note": note, "few": few, "tilted": tilted}
+    below: dict[str, Any] = {"palette": palette, "keys": keys, "note": note, "few": few, "tilted": tilted, "tau": tau}
     made = figure(plot.scale(**scales), height * -(-n_panels // wrap), **below)
     for ax in () if points else made.axes:
         for place, line in enumerate(each for each in ax.lines if np.isfinite(each.get_xydata()).all(1).any()):
             line.set_markevery((0.04 * place, 0.25))  # not at the same places where lines coincide
-    return line_at(line_at(made, y=reference), x=tau)
+    return line_at(made, y=reference)
 
 
 def _with_intervals(
@@ -452,11 +454,10 @@ def stacked(
     scales: dict[str, Any] = {"color": scale({name: palette[name] for name in order})}
     scales |= {"y": so.Nominal(order=names)} if across else {}
     titles = dict(zip(at, labels, strict=True))
-    note = f"dashed: τ = {tau:.2f}" if tau else ""
-    made = figure(plot.scale(**scales).label(**titles, title=str if panel else ""), height, note=note)
+    made = figure(plot.scale(**scales).label(**titles, title=str if panel else ""), height, tau=tau)
     if empty:
         _in_empty_rows(made, rows, x, names, panel, empty)
-    return line_at(made, x=tau)
+    return made
 
 
 def _in_empty_rows(made: Figure, table: pd.DataFrame, by: str, names: Sequence[str], panel: str, text: str) -> None:

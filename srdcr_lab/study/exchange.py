@@ -41,16 +41,7 @@ from srdcr_lab.records import (
     ModelIdentity,
     PerturbationKind,
     Verdict,
-)
-from srdcr_lab.records.files import (
-    as_path,
-    as_plain,
-    csv_text,
-    one_writer,
-    read_json,
-    to_write,
-    whole_file,
-    write_whole,
+    files,
 )
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.records.vocabulary import must_be, n_of, visible, visible_lines
@@ -76,7 +67,6 @@ NEEDED_BESIDE: dict[str, tuple[str, ...]] = {  # column of results → those wit
 _OF_PASSAGES = ("context_answer", "context_correct", "final_answer", "final_correct", *RULED, "p_unreasonable")
 _PASSAGE = ["context", "documents", "claimed_answer", "perturbation_kind", "perturbation_value", "level", "argued",
             "relevance"]  # fmt: skip
-_ALONE = "judge_alone"  # the design in which nobody debates
 _NOT_TOLD = ("calls_alone", "calls_paid", "prompt_tokens", "completion_tokens", "cost_usd", "knowledge_decoding")
 _NOTE = "results made elsewhere: no model was asked; nothing is known of prompts, calls, tokens and costs"
 
@@ -149,12 +139,12 @@ def results_from(
     if graded := [grade for grade in (*GRADES.values(), "samples_correct") if grade in found]:
         notes.append(f"{name}: graded elsewhere, and not compared here: {', '.join(graded)}")
     if _is_alone(found):
-        notes.append(f"{name}: a verdict without verdict_path is a ruling without a debate: design {_ALONE}")
+        notes.append(f"{name}: a verdict without verdict_path is a ruling without a debate: design judge_alone")
     identity = ModelIdentity("elsewhere", visible(model or frame.attrs.get("model", "model")))
     answerer = AbsentModel(identity, Capabilities(logprobs="logprobs" in found))
     chosen = choices(tau=tau)
     temporary = None if out else tempfile.TemporaryDirectory(prefix="srdcr-")
-    folder = as_path(out) if out else Path(temporary.name if temporary else "")
+    folder = files.as_path(out) if out else Path(temporary.name if temporary else "")
     written = []
     parts = _parts(pairs, found, name)
     for part, (belief, own) in parts.items():
@@ -168,7 +158,7 @@ def results_from(
         asked = {
             "items": name, "items_sha256": items.sha256, "n_items": len(items),
             "results_sha256": hashlib.sha256(told.encode()).hexdigest(), "methods": methods,
-            "choices": asdict(chosen), "seed": 0, "models": {"answerer": as_plain(identity)},
+            "choices": asdict(chosen), "seed": 0, "models": {"answerer": files.as_plain(identity)},
         }  # fmt: skip
         check_same_study(folder / part, asked, items)
         manifest = {
@@ -179,16 +169,16 @@ def results_from(
             "logprobs": {str(identity): answerer.capabilities.logprobs}, "prices": {str(identity): None},
         }  # fmt: skip
         written.append((Results(folder / part, temporary), manifest, items, made))
-    with one_writer(folder):  # so that what a kill interrupts can be repeated
+    with files.one_writer(folder):  # so that what a kill interrupts can be repeated
         write_manifest(folder, written[0][1] | {"status": "running"})
     for results, manifest, items, made in reversed(written):  # the first last, since it names the others
-        with one_writer(results.folder):
+        with files.one_writer(results.folder):
             write_manifest(results.folder, manifest | {"status": "running"})
             freeze(items, results.folder / ITEMS)
             with table_writer(results.folder) as writer:
                 for each in made:
                     writer.add(each)
-            write_whole(results.folder / SUMMARY, csv_text(results.summary))
+            files.write_whole(results.folder / SUMMARY, files.csv_text(results.summary))
             counts = {table: results.n_rows(table) for table in TABLES} | {"failed": 0}
             write_manifest(results.folder, manifest | {"counts": counts})
     return Results(folder, temporary)
@@ -291,7 +281,7 @@ def _item_rows(row: Row, item: Item, setup: Setup, found: Collection[str], metho
         if row.text("knowledge_category"):
             record["knowledge_category"] = row.one_of("knowledge_category", KnowledgeCategory)
         if _is_alone(found) and record["method"] in ("sr_dcr", "debate_only"):
-            record["design"] = _ALONE
+            record["design"] = "judge_alone"
         if record["verdict"]:
             record |= {"p_unreasonable": p_unreasonable, "rounds": len(path) or None}
     for sample in made.samples:
@@ -385,7 +375,7 @@ def _list(row: Row, column: str) -> list[str]:
     """The texts of a cell that holds a list, JSON, or texts with bars between them."""
     cell = listed(row.cells.get(column))
     if isinstance(cell, str) and cell.lstrip().startswith("["):
-        cell = read_json(cell, row.place(column), 'a list such as ["1874", "1912"]')
+        cell = files.read_json(cell, row.place(column), 'a list such as ["1874", "1912"]')
     row.cells[column] = cell if isinstance(cell, list) else plain_text(cell).split("|") if plain_text(cell) else []
     return [part.short("text") for part in row.parts(column, "entry")]
 
@@ -423,7 +413,7 @@ def write_inspect(results: Results, target: Path) -> str:
     """
     header, summaries = _log_header(results), []
     debates = grouped(_as_dicts(results.turns), lambda turn: (turn["item_id"], _with_design(turn)))
-    path = whole_file(to_write(target, (".eval",)))
+    path = files.whole_file(files.to_write(target, (".eval",)))
     with path as part, zipfile.ZipFile(part, "w") as log:
 
         def put(name: str, value: Any) -> None:
@@ -481,7 +471,7 @@ def _log_sample(
     options = [f"{option.label}. {option.text}" for option in item.options] if item else []
     texts = [item.context, *(document.text for document in item.documents)] if item else []
     question = "\n".join([row["question"], *options, *(f"\nPassage: {text}" for text in texts if text)])
-    about = json.loads(json.dumps(as_plain(item), default=asdict)) if item else {}
+    about = json.loads(json.dumps(files.as_plain(item), default=asdict)) if item else {}
     answer = {"role": "assistant", "content": row["final_answer"], "model": row["model"]}
     final = [] if row["final_answer"] is None else [answer]
     failure = {"message": row["error"] or "", "traceback": "", "traceback_ansi": ""}

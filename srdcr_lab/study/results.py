@@ -123,6 +123,9 @@ class Results:
     def save(self, folder: str | Path) -> Path:
         """Copy the run to a folder, which `load_run` opens; without `out`, a run is gone with its `Results`.
 
+        The tables are those that the run wrote, also where these results are at another threshold or have scores of
+        your own.
+
         Parameters
         ----------
         folder : str or Path
@@ -216,7 +219,8 @@ class Results:
         Raises
         ------
         BadInput
-            The run is finished and measured another kind; or a score is below 0 or above 1, or no question has one.
+            The run is finished and measured another kind; or a score is below 0 or above 1, a question has two, or none
+            has one.
         """
         if scores is not None:
             first = self.part("known")
@@ -234,9 +238,10 @@ class Results:
 
     def _with_scores(self, kind: str, scores: Mapping[str, float], known: Results | None = None) -> Results:
         records, asked, remarks = self.records.copy(), self.manifest["asked"], self.manifest["remarks"]
-        own = records["question_id"].map(scores).astype(float).where(records["prior_answer"].notna())
-        if not own.count() or not own.dropna().between(0, 1).all():
-            raise BadInput("scores give a question_id a confidence from 0 to 1, and at least one of this run")
+        each = dict(scores.items())  # a Series may give one question several
+        own = records["question_id"].map(each).astype(float).where(records["prior_answer"].notna())
+        if len(each) < len(scores) or not own.count() or not own.dropna().between(0, 1).all():
+            raise BadInput("scores give a question_id one confidence from 0 to 1, and at least one of this run")
         shared = of_one_kind(records).index  # the rows of the methods that share the run's confidence
         records.loc[shared, "self_confidence"], records.loc[shared, "confidence_kind"] = own, kind
         changed = {"choices": asked["choices"] | {"confidence": kind}}

@@ -71,6 +71,8 @@ def test_several_rows_for_an_item_are_bad_input() -> None:
         comparison.compare(twice, "a", "b")
     with pytest.raises(BadInput, match="column is method or design, got 'model'"):
         comparison.compare_all(twice, "a", column="model")
+    with pytest.raises(BadInput, match=r"no column 'methods' \(did you mean method\?\)"):
+        comparison.compare(twice, "a", "b", column="methods")
 
 
 def test_runs_are_paired_by_what_was_asked_and_not_by_the_number_of_a_row() -> None:

@@ -299,7 +299,7 @@ def test_several_kinds_of_confidence_are_parts_of_the_results(tmp_path: Path, mo
         lab.results_from(table(confidence_p_true=[0, 1.2, 0, 0]))
     lower = results.at(0.4).with_confidence("verbalized").records.query("method == 'sr_dcr'")
     assert lower["tau"].unique().tolist() == [0.4]
-    monkeypatch.delattr(exchange, "csv_text")
+    monkeypatch.delattr(exchange, "SUMMARY")
     with pytest.raises(NameError):  # between the part and the rest
         lab.results_from(table(confidence_p_true=0.1), tmp_path)
     monkeypatch.undo()

@@ -91,7 +91,7 @@ def test_what_is_said_of_a_question_is_by_the_choices_of_the_run(tmp_path: Path)
     sure = [run.records.query("method == 'confidence_only'")["decision"].eq("USE_PRIOR") for run in (own, results)]
     assert [each.tolist()[:4] for each in sure] == [[False, False, True, True], [True, True, False, False]]
     assert "confidence: mine" in own.label
-    for wrong in ({}, {"q0": 20.0}):
+    for wrong in ({}, {"q0": 20.0}, pd.Series([0.2, 0.3], ["q0", "q0"])):
         with pytest.raises(BadInput, match="from 0 to 1"):
             results.with_confidence("mine", wrong)
 

@@ -601,7 +601,7 @@ class CountingClient(httpx2.AsyncClient):
             try:
                 response = await self._attempt(request, options)
             except self._REFUSED:
-                if not self._may_wait(began):
+                if not self._may_wait(began, "no connection"):
                     raise
             else:
                 if response.status_code not in self._TURNED_AWAY:
@@ -618,17 +618,17 @@ class CountingClient(httpx2.AsyncClient):
                         return response
                     await asyncio.sleep(asked + random.random())  # not all at once
                     continue
-                if not self._may_wait(began):
+                if not self._may_wait(began, response.status_code):
                     return response
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_S)
 
-    def _may_wait(self, began: float) -> bool:
+    def _may_wait(self, began: float, why: object) -> bool:
         """Whether a call that met an outage may wait. One call waits no longer than `patience_s`, nor do all."""
         if not (self._has_answered and self._patience_s) or _TALLY.get() is None:
             return False  # nobody waits for a server that was never there
         self._away_since = min(self._away_since, time.monotonic())
-        self._say_once(f"the server does not answer any more; its calls wait, {self._patience_s:g} s at most.")
+        self._say_once(f"the server does not answer any more ({why}); its calls wait, {self._patience_s:g} s at most.")
         return time.monotonic() < min(began, self._away_since) + self._patience_s
 
     async def _attempt(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:

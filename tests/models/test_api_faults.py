@@ -281,7 +281,7 @@ def test_an_outage_is_waited_out_and_said_once(
     model = model_of(loopback, max_retries=0)
     use(model, call)
     assert model.sent()["unanswered_attempts"] in (0, 1)  # the cancelled call may have been asking just then
-    said = "openai:tested: the server does not answer any more; its calls wait, 300 s at most."
+    said = f"openai:tested: the server does not answer any more ({away}); its calls wait, 300 s at most."
     assert model.sent()["notes"] == [said]
     assert [record.levelname for record in caplog.records if record.name == "srdcr_lab.models.api"] == ["WARNING"]
 

@@ -859,10 +859,10 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
     highly = [first[study]["AUROC of confidence for Highly-Known"][0] for study in (pocket, large)]
     yield (f"`pocket` {say(*ranked[0][:3])}, Qwen2.5-Coder-1.5B {say(*ranked[1][:3])} ({ranked[0][3]} and "
            f"{ranked[1][3]} questions); for Highly-Known {highly[0]:.2f} and {highly[1]:.2f}")  # fmt: skip
-    yield f"`pocket` {say(*sure[0][:3])} ({sure[0][3]} questions reach 0.90), Qwen {say(*sure[1][:3])} ({sure[1][3]})"
+    yield f"Highly-Known are: `pocket` {say(*sure[0][:3])} (of {sure[0][3]}), Qwen {say(*sure[1][:3])} ({sure[1][3]})"
     follow = {study: first[study]["false passages followed, few-shot"] for study in first}
     shares = [f"{100 * follow[study][0]:.0f} %" for study in (large, pocket, small)]
-    yield (f"of {follow[large][3]} claims unlike its answer from memory (unread answers left out), Qwen follows "
+    yield (f"of {follow[large][3]} false claims that differ from its answer from memory, Qwen follows "
            f"{shares[0]}, `pocket` {shares[1]}, SmolLM2 {shares[2]}")  # fmt: skip
     gain, sole = "SR-DCR − Few-Shot", "SR-DCR − Confidence Only"
     of = {study: dict(differences(parts, study, weights[study], [gain, sole])) for study in (pocket, large)}
@@ -873,33 +873,33 @@ def in_brief(parts: Parts, weights: dict[str, pd.DataFrame]) -> Iterator[str]:
         return say(value, *sorted(both))
 
     yield f"{plus(of[large][gain][whole])} for Qwen, +{plus(of[pocket][gain][whole])} for `pocket`"
-    yield (f"With equally many answers, the most confident: Qwen {plus(of[large][gain][level])}, "
+    yield (f"At equal coverage (by token probability): Qwen {plus(of[large][gain][level])}, "
            f"`pocket` +{plus(of[pocket][gain][level])}")  # fmt: skip
-    yield f"For Qwen, yes: by {plus(of[large][sole][whole], -1)}"
+    yield f"For Qwen, by {plus(of[large][sole][whole], -1)}"
     right = [dict(answers(parts, study, weights[study])) for study in (pocket, large)]
     memory, debated = ([rows[name]["accuracy, all items"][0] for rows in right] for name in (MEMORY, "SR-DCR"))
-    yield (f"Always answering from memory: `pocket` {memory[0]:.2f}, Qwen {memory[1]:.2f}; SR-DCR {debated[0]:.2f} "
-           f"and {debated[1]:.2f}")  # fmt: skip
+    of_all = right[1][MEMORY]["accuracy, weighted to all questions"][0]
+    yield (f"Memory alone: `pocket` {memory[0]:.2f}, Qwen {memory[1]:.2f} (weighted to all 300 questions "
+           f"{of_all:.2f}); SR-DCR {debated[0]:.2f} and {debated[1]:.2f}")  # fmt: skip
     asked = pd.DataFrame({"method": ["few_shot", "sr_dcr"], "cost": 0, "false_share": 0.1})
     rare = figures.utility(acvd(parts[pocket, "debates"].records), asked).set_index("method").utility
-    yield f"`pocket` is right on {rare['few_shot']:.2f} with few-shot, {rare['sr_dcr']:.2f} with SR-DCR"
-    yield f"weighted from the 60 debated questions to all 300, by {plus(of[large][sole][again], -1)}"
+    yield f"`pocket` would score {rare['few_shot']:.2f} with few-shot, {rare['sr_dcr']:.2f} with SR-DCR"
+    yield f"weighted to all 300 questions, by {plus(of[large][sole][again], -1)}"
     yield f"if a missing answer counts as wrong: {plus(of[pocket][sole][whole], -1)}"
-    yield f"with equally many answers, inconclusive: {plus(of[pocket][sole][level], -1)}"
+    yield f"at equal coverage inconclusive: {plus(of[pocket][sole][level], -1)}"
     n = reasonable(held(parts[QWEN, "debates"].records, "sr_dcr", "acvd"))
     yield f"Qwen's Judge accepts nearly all passages ({n[0]} of {n[1]} true, {n[2]} of {n[3]} false)"
 
 
 def elsewhere(replies: pd.DataFrame) -> str:
     """What twenty models of others answer at a confidence of 0.90."""
-    said, models = [], 0
+    said = []
     for kind in ("stated_confidence", "token_probability"):
         above = replies[replies.answered & (replies[kind] >= 0.9)].groupby("model").right.mean()
         for shares in (above, above.drop("Gemma 3 1B")):
             said.append("{:.0f} to {:.0f} %".format(*(100 * shares.agg(["min", "max"]))))
-        models = len(above)
-    return (f"{said[0]} of the answers with a *stated* confidence ≥ 0.90 are right; with token probabilities "
-            f"({models} models) {said[2]}; without the smallest model, {said[1]} and {said[3]}")  # fmt: skip
+    return (f"of the answers with a *stated* confidence ≥ 0.90, {said[0]} are right, by model; with the whole reply's "
+            f"token probabilities {said[2]}; without the smallest model {said[1]} and {said[3]}")  # fmt: skip
 
 
 def smaller(parts: Parts, weights: pd.DataFrame) -> Iterator[str]:

@@ -24,24 +24,10 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
 
+from srdcr_lab.answers import wording
 from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
 from srdcr_lab.answers.quantities import Stated, akin, is_a_year, meanings, quantities, respell_words, spelled_numbers
-from srdcr_lab.answers.wording import (
-    ENGLISH,
-    MONTHS,
-    ORDINALS,
-    Span,
-    around,
-    fold_digits,
-    in_case_of,
-    in_script_of,
-    pattern,
-    sentence_at,
-    stated_alone,
-    unasked,
-    without,
-    without_overlaps,
-)
+from srdcr_lab.answers.wording import ENGLISH, MONTHS, ORDINALS, Span, pattern
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
 SIGNED_YEAR_OFFSETS: tuple[int, ...] = tuple(SCALES["year"]["amounts"])
@@ -105,7 +91,7 @@ def _in_words(folded: str) -> Iterator[Stated]:
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
 def years(text: str) -> tuple[Stated, ...]:
     """Every year, and every short whole number that may be one, left to right."""
-    folded = fold_digits(text)
+    folded = wording.fold_digits(text)
     return tuple(sorted([*_in_digits(folded), *_in_words(folded)], key=lambda year: year.start))
 
 
@@ -113,7 +99,7 @@ def other_forms(passage: str, year: int) -> Iterator[Doubt]:
     """Other ways in which a passage states a year: Roman numerals, "'74"."""
     if 1000 <= year <= 2999 and re.search(rf"(?<!\w){_roman(year)}(?!\w)", passage):
         yield Audit.FLAGGED, f"the passage has the year in Roman numerals: {_roman(year)!r}"
-    for match in re.finditer(r"(?<!\w)['’‘](\d\d)(s?)(?!\w)", fold_digits(passage)):
+    for match in re.finditer(r"(?<!\w)['’‘](\d\d)(s?)(?!\w)", wording.fold_digits(passage)):
         if int(match[1]) == year % 100 or (match[2] and int(match[1]) // 10 == year % 100 // 10):
             yield Audit.FLAGGED, f"the passage has the year in short: {match[0]!r}"
 
@@ -159,7 +145,7 @@ def neighbours(
 
 def eras(text: str) -> Iterator[tuple[str, int, int]]:
     """The decades and centuries that a text names: the words, the first and the last year."""
-    folded = fold_digits(text)
+    folded = wording.fold_digits(text)
     for match in re.finditer(r"(?<![\w.,])(\d{3}0)['’]?s(?!\w)", folded):
         yield match[0], int(match[1]), int(match[1]) + 9
     for match in pattern("century").finditer(folded) if "centur" in text.lower() else ():
@@ -179,7 +165,7 @@ def doubts_of_year(passage: str, spans: Sequence[Span], text: str, gold: int, ne
 
     Those in a sentence with a mention refuse the claim; others may be about something else, and flag it.
     """
-    beside = [sentence_at(passage, span.start) for span in spans]
+    beside = [wording.sentence_at(passage, span.start) for span in spans]
     stated = {year for sentence in beside for year in years_named(sentence, gold)}
     yield from neighbours(gold, new, years_named(text, gold), "year", near, stated)
     for words, first, last in eras(text):
@@ -206,13 +192,13 @@ class Point(Kind):
         return bool(stated.value == value)
 
     def canonical(self, text: str, unit: str = "") -> str | None:
-        stated = stated_alone(text, self.stated, self.hedge, "behind_a_date")
+        stated = wording.stated_alone(text, self.stated, self.hedge, "behind_a_date")
         return None if stated is None or stated.is_partial else str(stated.value)
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
         """Those that are certain."""
         said, asked = ([str(each.value) for each in self.stated(of) if each.is_certain] for of in (text, question))
-        return unasked(said, asked)
+        return wording.unasked(said, asked)
 
     def distance(self, a: str, b: str) -> float:
         """log(1 + the years, or days, between)."""
@@ -266,7 +252,7 @@ class Year(Point):
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """A sign before bare digits means BC."""
-        if signed := re.fullmatch(r"-(\d{1,7})", fold_digits(text).strip()):
+        if signed := re.fullmatch(r"-(\d{1,7})", wording.fold_digits(text).strip()):
             return str(-int(signed[1])) if int(signed[1]) else None
         return super().canonical(text, unit)
 
@@ -283,7 +269,7 @@ class Year(Point):
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
         """Digits, script, words and era as in `surface`; None for a year of another era."""
-        value, new, folded = int(answer), int(new_answer), fold_digits(surface)
+        value, new, folded = int(answer), int(new_answer), wording.fold_digits(surface)
         if new == 0 or (value < 0) != (new < 0):
             return None
         digits = re.search(r"\d[\d,]*", folded)
@@ -292,13 +278,13 @@ class Year(Point):
         if value < 0 and not folded.startswith("-") and not re.search(r"b\.?[ \u00a0]?c", folded, re.I):
             return None
         written = f"{abs(new):,}" if "," in digits[0] else str(abs(new))
-        return surface[: digits.start()] + in_script_of(surface, written) + surface[digits.end() :]
+        return surface[: digits.start()] + wording.in_script_of(surface, written) + surface[digits.end() :]
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
-        gold, folded = int(self.gold(item)), fold_digits(item.context)
+        gold, folded = int(self.gold(item)), wording.fold_digits(item.context)
         stated = {year.start: year for year in years(item.context)}
         for span in spans:
-            year, quoted = stated.get(span.start), repr(around(item.context, span))
+            year, quoted = stated.get(span.start), repr(wording.around(item.context, span))
             if year is None or year.value != gold:
                 yield Audit.REFUSED, f"an alias states another year: {quoted}"
             elif year.is_partial or pattern("short_end").match(folded, span.end):
@@ -309,12 +295,12 @@ class Year(Point):
         yield from flagged("year", item.context, spans)
 
     def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
-        gold, new, folded = int(self.gold(item)), int(claim.canonical), fold_digits(item.context)
+        gold, new, folded = int(self.gold(item)), int(claim.canonical), wording.fold_digits(item.context)
         for span in spans:
             before = pattern("range_before").search(folded, max(0, span.start - 20), span.start)
             after = pattern("range_after").match(folded, span.end)
             if (before and int(before[1]) >= new) or (after and int(after[1]) <= new):
-                yield Audit.REFUSED, f"the range would run backwards: {around(item.context, span)!r}"
+                yield Audit.REFUSED, f"the range would run backwards: {wording.around(item.context, span)!r}"
         yield from doubts_of_year(item.context, spans, item.context, gold, new, 2)
         is_leap_year = new % 4 == 0 and (new <= 1582 or new % 100 != 0 or new % 400 == 0)
         if new > 0 and not is_leap_year and pattern("leap_day").search(item.context):
@@ -348,8 +334,8 @@ def _read(match: re.Match[str]) -> Iterator[Stated]:
 @lru_cache(maxsize=16)  # a passage is read again for every claim about it
 def dates(text: str) -> tuple[Stated, ...]:
     """Every date of a text, and every day of a month without a year, left to right, without overlaps."""
-    matches = (match for layout in _LAYOUTS for match in layout.finditer(fold_digits(text)))
-    return tuple(without_overlaps(stated for match in matches for stated in _read(match)))
+    matches = (match for layout in _LAYOUTS for match in layout.finditer(wording.fold_digits(text)))
+    return tuple(wording.without_overlaps(stated for match in matches for stated in _read(match)))
 
 
 class Date(Point):
@@ -374,7 +360,7 @@ class Date(Point):
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
         """In the order, the form of the month, the ordinals, the padding, the case and the script of `surface`."""
-        matches = [match for layout in _LAYOUTS if (match := layout.fullmatch(fold_digits(surface)))]
+        matches = [match for layout in _LAYOUTS if (match := layout.fullmatch(wording.fold_digits(surface)))]
         if not matches:
             return None
         new, groups, written = date.fromisoformat(new_answer), matches[0].groupdict(), surface
@@ -387,14 +373,14 @@ class Date(Point):
         gold = date.fromisoformat(self.gold(item))
         stated = {each.start: each for each in dates(item.context)}
         for span in spans:
-            day, quoted = stated.get(span.start), repr(around(item.context, span))
+            day, quoted = stated.get(span.start), repr(wording.around(item.context, span))
             if day is None or not self.is_at(day, gold):
                 yield Audit.REFUSED, f"an alias states another date: {quoted}"
             elif not day.is_certain:
                 yield Audit.FLAGGED, f"{span.surface!r} occurs without its year: {quoted}"
             elif day.is_partial:
                 yield Audit.REFUSED, f"a range of days is not taken apart: {quoted}"
-        for match in pattern("date_in_figures").finditer(fold_digits(item.context)):
+        for match in pattern("date_in_figures").finditer(wording.fold_digits(item.context)):
             first, second, year = map(int, match.groups())
             if sorted((first, second)) == sorted((gold.day, gold.month)) and year in (gold.year, gold.year % 100):
                 yield Audit.FLAGGED, f"the passage has the date in figures: {match[0]!r}"
@@ -402,14 +388,14 @@ class Date(Point):
 
     def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
         gold, new = date.fromisoformat(self.gold(item)), date.fromisoformat(claim.canonical)
-        beside = [sentence_at(item.context, span.start) for span in spans]
+        beside = [wording.sentence_at(item.context, span.start) for span in spans]
         near = {day.value for text in beside for day in dates(text)}
         stated = {day.value: f"{day.value}" for day in dates(item.context) if day.is_certain and day.value != gold}
         yield from neighbours(gold, new, stated, "date", timedelta(days=2), near)
         feast = pattern("feast").search(" ".join(beside))
         if feast and not (feast["season"] and new.month == gold.month):
             yield Audit.REFUSED, f"a feast or season in the same sentence does not fit the claimed date: {feast[0]!r}"
-        rest = without(item.context, dates(item.context))
+        rest = wording.without(item.context, dates(item.context))
         month = MONTHS[gold.month - 1]
         if gold.month != new.month and re.search(rf"(?<!\w){month}(?!\w)", rest):
             yield Audit.FLAGGED, f"the passage names the month by itself: {month!r}"
@@ -435,12 +421,12 @@ def _part(name: str, old: str, groups: Mapping[str, str | None], new: date) -> s
     is_iso = (groups["month"] or "").isdigit()
     if old[0].isdecimal():
         width = {"year": 4}.get(name, 2) if is_iso else 2 if old.startswith("0") else 0
-        return in_script_of(old, f"{getattr(new, name):0{width}d}")
+        return wording.in_script_of(old, f"{getattr(new, name):0{width}d}")
     if name == "month":
         full = MONTHS[new.month - 1]
         short = full[:3] + ("." if old.endswith(".") and len(full) > 3 else "")
-        return in_case_of(old, (full if old.capitalize() in MONTHS else short).lower())
+        return wording.in_case_of(old, (full if old.capitalize() in MONTHS else short).lower())
     if name == "suffix":
         suffix = "th" if 11 <= new.day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(new.day % 10, "th")
         return suffix.upper() if old.isupper() else suffix
-    return in_case_of(old, ORDINALS[new.day - 1])
+    return wording.in_case_of(old, ORDINALS[new.day - 1])

@@ -238,9 +238,9 @@ class Results:
 
     def _with_scores(self, kind: str, scores: Mapping[str, float], known: Results | None = None) -> Results:
         records, asked, remarks = self.records.copy(), self.manifest["asked"], self.manifest["remarks"]
-        each = dict(scores.items())  # a Series may give one question several
-        own = records["question_id"].map(each).astype(float).where(records["prior_answer"].notna())
-        if len(each) < len(scores) or not own.count() or not own.dropna().between(0, 1).all():
+        given = dict(scores.items())  # a Series may give one question several
+        own = records["question_id"].map(given).astype(float).where(records["prior_answer"].notna())
+        if len(given) < len(scores) or not own.count() or not own.dropna().between(0, 1).all():
             raise BadInput("scores give a question_id one confidence from 0 to 1, and at least one of this run")
         shared = of_one_kind(records).index  # the rows of the methods that share the run's confidence
         records.loc[shared, "self_confidence"], records.loc[shared, "confidence_kind"] = own, kind

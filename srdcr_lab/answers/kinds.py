@@ -19,38 +19,8 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, ClassVar
 
-from srdcr_lab.answers.wording import (
-    ENGLISH,
-    Span,
-    after_marker,
-    announced,
-    doubts,
-    emphasised,
-    first_line,
-    fold_digits,
-    is_capitalised,
-    is_question,
-    is_refusal,
-    is_whole_word,
-    newly_said,
-    pattern,
-    places,
-    repeats,
-    said_of,
-    sentence_at,
-    spelled,
-    split_sentences,
-    spoken,
-    stems,
-    takes_up,
-    thinks_again,
-    tokens,
-    undecorated,
-    unexplained,
-    without,
-    without_overlaps,
-    worded,
-)
+from srdcr_lab.answers import wording
+from srdcr_lab.answers.wording import ENGLISH, Span, pattern, stems, takes_up, undecorated, unexplained, worded
 from srdcr_lab.records import AnswerType, Item, Level, Option, PerturbationKind
 
 
@@ -174,12 +144,12 @@ class Kind:
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """The form in which bare answers are compared, idempotent; None if the text is not an answer of this type."""
-        words = tokens(text)
+        words = wording.tokens(text)
         return " ".join(word for word in words if word not in ARTICLES) or " ".join(words) or None
 
     def is_no_answer(self, text: str) -> bool:
         """Whether a text says that there is no answer, or gives more than one."""
-        return is_refusal(text)
+        return wording.is_refusal(text)
 
     def same(self, a: str, b: str, unit: str = "") -> bool:
         """Whether two canonical forms are the same answer; for texts, also whether they are the same day."""
@@ -192,7 +162,7 @@ class Kind:
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> Iterable[Span]:
         """Where a passage states a canonical answer, in any spelling."""
         gap = _GAP if ARTICLES.issuperset(words := canonical.split()) else _BREAK  # an article has one place
-        spans = list(places(passage, [r"(?:(?<!\w)a\.[ ]?)*" + gap.join(map(spelled, words))]))  # and initials
+        spans = [*wording.places(passage, [r"(?:(?<!\w)a\.[ ]?)*" + gap.join(map(wording.spelled, words))])]  # initials
         if day := normalise(canonical, AnswerType.DATE):
             spans += [span for span in kind_of(AnswerType.DATE).occurrences(passage, day) if not span.partial]
         return spans
@@ -207,12 +177,12 @@ class Kind:
 
     def is_doubtful(self, sentence: str) -> bool:
         """Whether a sentence may say that what it names is not the answer."""
-        return doubts(sentence)
+        return wording.doubts(sentence)
 
     def extract(self, output: str, reading: Reading) -> str | None:
         """The answer in a reply, in what it announces or in all of it; see the function `extract`."""
-        reply = pattern("next_question").sub(r"\1", spoken(output))
-        answers = [self.answer_of(text, reading) for text in announced(reply) or [reply]]
+        reply = pattern("next_question").sub(r"\1", wording.spoken(output))
+        answers = [self.answer_of(text, reading) for text in wording.announced(reply) or [reply]]
         distinct = {answer and normalise(answer, self.answer_type, reading.unit) for answer in answers}
         return answers[0] if len(distinct) == 1 else None
 
@@ -328,7 +298,7 @@ def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
 
     Idempotent. The module of each type says which answers count as the same.
     """
-    kind, bare = kind_of(answer_type), text if text.isalnum() else undecorated(after_marker(text))
+    kind, bare = kind_of(answer_type), text if text.isalnum() else undecorated(wording.after_marker(text))
     if not bare or kind.is_no_answer(bare):
         return None
     canonical = kind.canonical(bare, unit)
@@ -339,7 +309,7 @@ def flagged(table: str, passage: str, spans: Sequence[Span]) -> Iterator[Doubt]:
     """What may give away the answer that these spans state, by a table of flags in ``english.toml``."""
     texts = {
         "passage": [passage],
-        "sentence": [sentence_at(passage, span.start) for span in spans],
+        "sentence": [wording.sentence_at(passage, span.start) for span in spans],
         "behind": [passage[span.end : span.end + _BEHIND] for span in spans],
     }
     for where, some in texts.items():
@@ -354,7 +324,7 @@ def left_over(item: Item, passage: str, spans: Sequence[Span]) -> str:
     Nothing of a passage may be left over: no figure, name or relation that could restate the answer or contradict the
     claim.
     """
-    rest = without(passage, spans)
+    rest = wording.without(passage, spans)
     found = dict(kind_of(item.answer_type).related(item, rest))
     for match in worded(ENGLISH["left_over"][item.answer_type]).finditer(rest):
         found = {place: words for place, words in found.items() if not match.start() <= place < match.end()}
@@ -447,12 +417,12 @@ def find(passage: str, answer: str, answer_type: AnswerType, unit: str = "", ali
 
     Weaker mentions are marked `partial`. A text that is not an answer of its type occurs nowhere.
     """
-    return without_overlaps(_occurrences(passage, (answer, *aliases), answer_type, unit))
+    return wording.without_overlaps(_occurrences(passage, (answer, *aliases), answer_type, unit))
 
 
 def states(passage: str, answer: str, answer_type: AnswerType, unit: str = "", aliases: Sequence[str] = ()) -> bool:
     """Whether an answer, or one of its aliases, occurs in a passage; stops at the first mention."""
-    is_there = (at := passage.find(answer)) >= 0 and is_whole_word(passage, at, at + len(answer))
+    is_there = (at := passage.find(answer)) >= 0 and wording.is_whole_word(passage, at, at + len(answer))
     if is_there and kind_of(answer_type).is_proper and normalise(answer, answer_type, unit):
         return True  # as it is written: no expression has to be compiled
     return any(True for _ in _occurrences(passage, (answer, *aliases), answer_type, unit))
@@ -483,7 +453,7 @@ def guess_type(answers: Sequence[str], question: str = "") -> AnswerType:
     DATE if all are dates; YES_NO if all are yes, no, true or false; else TEXT. Without answers, TEXT. A question also
     tells a year of any form, a count of four digits, a person and a city.
     """
-    given = [fold_digits(answer).strip() for answer in answers if answer and answer.strip()]
+    given = [wording.fold_digits(answer).strip() for answer in answers if answer and answer.strip()]
     if given and question:
         return _guessed(given[0], question)
     fitting = (answer_type for answer_type in AnswerType if given and kind_of(answer_type).guesses(given))
@@ -494,7 +464,7 @@ def _guessed(answer: str, question: str) -> AnswerType:
     """The first type for whose words a question asks, and of which its answer is one; else that of the answer alone."""
     for answer_type, asks in ENGLISH["asks"].items():
         kind = kind_of(AnswerType(answer_type))
-        is_named = kind.is_value or (answer[0].isupper() and is_capitalised(answer))
+        is_named = kind.is_value or (answer[0].isupper() and wording.is_capitalised(answer))
         if is_named and normalise(answer, kind.answer_type) and worded(f"(?i:{asks})").search(question):
             return kind.answer_type
     alone = guess_type([answer])
@@ -523,9 +493,10 @@ class Reading:
         """The answer of a text: by itself, before an explanation, in bold, or in a sentence."""
         if self.kind.is_value and text.replace(",", "").isalnum() and (value := self._bare(text)):
             return value  # one word, so nothing else has to be looked for
-        said = [pattern("opening").sub("", each) for each in split_sentences(text) if not repeats(each, self.question)]
-        said = [pattern("contrast").sub("", each) for each in said if each]
-        if not said or any(map(is_refusal, {undecorated(text), undecorated(said[0])})):
+        said = [each for each in wording.split_sentences(text) if not wording.repeats(each, self.question)]
+        opened = [pattern("opening").sub("", each) for each in said]
+        said = [pattern("contrast").sub("", each) for each in opened if each]
+        if not said or any(map(wording.is_refusal, {undecorated(text), undecorated(said[0])})):
             return None
         for each in self._alone(text, said[0]):
             if bare := self._bare(each):
@@ -533,13 +504,13 @@ class Reading:
         if pattern("stuck").search(text):
             return None
         said = [each for each in said if takes_up(each, self.question) or not pattern("turned").match(each)]
-        said = [each for each in said if not is_question(each)]
+        said = [each for each in said if not wording.is_question(each)]
         if any(self.kind.is_doubtful(each) and self._candidates(each) for each in said):
             return None
-        if (bold := self._bare(emphasised(text))) and not takes_up(self.question, bold):
+        if (bold := self._bare(wording.emphasised(text))) and not takes_up(self.question, bold):
             return bold
         main = [each for each in said if takes_up(each, self.question)]
-        if any(thinks_again(each) and self._candidates(each) for each in said if each not in main):
+        if any(wording.thinks_again(each) and self._candidates(each) for each in said if each not in main):
             main = []
         whole = [each for each in main if stems(self.question) <= stems(each)]
         clauses = [clause for each in whole for clause in self._clause(each) or [each]]
@@ -552,14 +523,14 @@ class Reading:
         """What may be the bare answer of a text with this first sentence."""
         if self.kind.is_value:
             return text, first
-        about = said_of(undecorated(first), self.question)
+        about = wording.said_of(undecorated(first), self.question)
         if not self.kind.is_proper:  # free text
-            about = newly_said(first, self.question) or about
-        elif not text.islower() and not is_capitalised(unexplained(about)):
+            about = wording.newly_said(first, self.question) or about
+        elif not text.islower() and not wording.is_capitalised(unexplained(about)):
             named = self._candidates(unexplained(about))  # of "the Danish painter Ada Vance"
             about = named[0] if len(named) == 1 else ""
         cut = "" if takes_up(self.question, unexplained(first)) else unexplained(first)  # "The Bank (TB) is in Basel."
-        return about, unexplained(about), first_line(text, first), first, cut
+        return about, unexplained(about), wording.first_line(text, first), first, cut
 
     def _bare(self, text: str) -> str | None:
         """The canonical form (of a value) or the text itself, if it is an answer by itself."""
@@ -580,11 +551,11 @@ class Reading:
         subject = set(takewhile(asked.__contains__, (stem for word in first.split() for stem in stems(word))))
         beyond = asked - subject or asked
         fit = [each for each in (first, *others) if stems(each) & beyond and self._candidates(each)]
-        return fit if len(fit) == 1 and not thinks_again(sentence) else []
+        return fit if len(fit) == 1 and not wording.thinks_again(sentence) else []
 
     def _is_rival(self, sentence: str, answer: str) -> bool:
         """Whether a later sentence gives another answer than the bare one before it, or may take it back."""
         found = self._candidates(sentence)
         is_other = any(not equal(each, answer, self.kind.answer_type, self.unit) for each in found)
-        may_replace = thinks_again(sentence) or self._bare(sentence) is not None
+        may_replace = wording.thinks_again(sentence) or self._bare(sentence) is not None
         return pattern("taken_back").match(sentence) is not None or (is_other and may_replace)

@@ -28,42 +28,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import ClassVar
 
-from srdcr_lab.answers.kinds import (
-    ARTICLES,
-    Audit,
-    Doubt,
-    FalseClaim,
-    Kind,
-    Traits,
-    Wanted,
-    equal,
-    find,
-    normalise,
-    states,
-)
-from srdcr_lab.answers.wording import (
-    COUNTRIES,
-    ENGLISH,
-    MONTHS,
-    Span,
-    around,
-    doubts,
-    fold_letters,
-    is_all_asked,
-    is_refusal,
-    may_stand,
-    pattern,
-    places,
-    sentence_at,
-    spelled,
-    split_sentences,
-    stems,
-    thinks_again,
-    tokens,
-    unbracketed,
-    unexplained,
-    without,
-)
+from srdcr_lab.answers import kinds, wording
+from srdcr_lab.answers.kinds import ARTICLES, Audit, Doubt, FalseClaim, Kind, Traits, Wanted, find, normalise
+from srdcr_lab.answers.wording import ENGLISH, Span, fold_letters, is_refusal, pattern, spelled, stems, tokens
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
 
 # Slight: a true near-name, by spelling or region. Significant: another of the same kind, elsewhere. Comical: absurd.
@@ -78,7 +45,7 @@ _SHORT_SUFFIX = {"junior": "jr", "senior": "sr"}
 _ROMAN = re.compile(r"[ivxl]+")
 _SEPARATOR = r"[\s.,'\-·・=゠]{0,3}"
 WORD_BREAK = r"[\s.,\-·・=゠]{1,3}"
-_NO_NAMES = NAME_WORDS["openers"] | NAME_WORDS["no_names"] | {month.casefold() for month in MONTHS}
+_NO_NAMES = NAME_WORDS["openers"] | NAME_WORDS["no_names"] | {month.casefold() for month in wording.MONTHS}
 _MOST = 50  # names of a reply; with more there is no one answer
 
 
@@ -87,7 +54,7 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
 
     Words that merely begin a sentence ("The", "However,"), months and weekdays are not names.
     """
-    for sentence in map(unbracketed, split_sentences(text)):
+    for sentence in map(wording.unbracketed, wording.split_sentences(text)):
         for run in pattern("proper_name").finditer(sentence):
             words = run[0].split()
             names = [re.split("['’]", word.casefold())[0] not in _NO_NAMES for word in words]
@@ -109,8 +76,8 @@ _ROLE_OF, _DONE_BY, _GENDER_OF, _GIVEN = (
     for of in ("roles", "deeds", "genders", "given")
 )
 _PRONOUNS = frozenset("he him his himself she her hers herself".split())
-_COUNTRY_OF = {name: names[0] for _, names in COUNTRIES for name in names}
-_CONTINENT_OF = {names[0]: continent for continent, names in COUNTRIES}
+_COUNTRY_OF = {name: names[0] for _, names in wording.COUNTRIES for name in names}
+_CONTINENT_OF = {names[0]: continent for continent, names in wording.COUNTRIES}
 _HOME = {city: country for country, cities in ENGLISH["cities"].items() for city in cities.split(", ")}
 
 
@@ -137,7 +104,7 @@ def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType)
     """
     spans = find(passage, answer, answer_type)
     if answer_type is AnswerType.CITY:
-        region, rest = answer.partition(", ")[2], without(passage, spans)
+        region, rest = answer.partition(", ")[2], wording.without(passage, spans)
         lies_in = {match[1] for span in spans if (match := pattern("lies_in").match(passage, span.end))}
         lies_in |= {region} if region and region in rest else set()
         continents = frozenset(map(str.lower, pattern("continent").findall(_beside(question, passage, spans))))
@@ -150,7 +117,7 @@ def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType)
 
 def _beside(question: str, passage: str, spans: Sequence[Span]) -> str:
     """The question and the sentences that state its answer."""
-    return " ".join([question, *dict.fromkeys(sentence_at(passage, span.start) for span in spans)])
+    return " ".join([question, *dict.fromkeys(wording.sentence_at(passage, span.start) for span in spans)])
 
 
 def _words(text: str) -> set[str]:
@@ -276,8 +243,8 @@ class Name(Kind):
         says_more = len(shared) > 1 and not shared >= stems(text)
         opens = len(others) > 1 or words[0].casefold() in NAME_WORDS["openers"] - ARTICLES  # "Based on what it says"
         is_sentence = len(words) > 2 and ((shared and others) or says_more or (opens and not text.islower()))
-        is_more = is_sentence or unexplained(text) != text or len(split_sentences(text)) > 1
-        is_other = thinks_again(text) and len([*proper_names(text)]) > 1
+        is_more = is_sentence or wording.unexplained(text) != text or len(wording.split_sentences(text)) > 1
+        is_other = wording.thinks_again(text) and len([*proper_names(text)]) > 1
         return not (is_more or is_other or pattern("not_one_name").search(text))
 
     def candidates(self, text: str, question: str, unit: str = "") -> list[str]:
@@ -296,27 +263,27 @@ class Name(Kind):
 
     def is_doubtful(self, sentence: str) -> bool:
         """Also true if a sentence says of two names which one it is."""
-        return doubts(sentence) or " or " in unbracketed(sentence)
+        return wording.doubts(sentence) or " or " in wording.unbracketed(sentence)
 
     def may_answer(self, name: str, before: str, after: str, question: str) -> bool:
         """Whether a name may be the person asked for: not a place, and a single first word only as the subject."""
         if " " not in name and (before in ARTICLES or not before):
-            return not before and is_all_asked(after, question)
+            return not before and wording.is_all_asked(after, question)
         return before not in NAME_WORDS["placing"] and not set(tokens(name)) & NAME_WORDS["organisations"]
 
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> Iterator[Span]:
         """Whole mentions of the name, and `partial` ones by surname, with or without initials before it."""
         words = canonical.split()
         core = words[:-1] if words[-1] in _SUFFIXES and words[1:] else words
-        if not may_stand(passage, core[-1].rstrip(".")):
+        if not wording.may_stand(passage, core[-1].rstrip(".")):
             return
         patterns = [_pattern(words)]
         if len(words) == 2:
             patterns.append(f"{spelled(words[1])},\\s{spelled(words[0].rstrip('.'))}")
-        yield from places(passage, patterns)
+        yield from wording.places(passage, patterns)
         if len(core) > 1 and not _ROMAN.fullmatch(words[-1]) and len(core[-1]) >= 3:
             earlier = "|".join(f"{re.escape(w.rstrip('.'))}|{re.escape(w[0])}\\." for w in dict.fromkeys(core[:-1]))
-            for span in places(passage, [rf"(?<!\w)(?:(?:{earlier})[\s.]{{1,2}}){{0,4}}{spelled(core[-1])}"]):
+            for span in wording.places(passage, [rf"(?<!\w)(?:(?:{earlier})[\s.]{{1,2}}){{0,4}}{spelled(core[-1])}"]):
                 last_word = pattern("last_word").search(passage, max(0, span.end - 100), span.end)
                 if not (last_word and last_word[0][0].islower() and span.surface[-1].isalpha()):
                     yield replace(span, partial=True)  # but "king" is no mention of Martin Luther King
@@ -384,9 +351,9 @@ class Name(Kind):
         own = {word for gold in golds for word in tokens(gold) if len(word) > 2}
         if not (of_family or own.isdisjoint(tokens(name))) or normalise(name, self.answer_type) is None:
             return False
-        if equal(name, item.gold_answer, self.answer_type, aliases=item.aliases):
+        if kinds.equal(name, item.gold_answer, self.answer_type, aliases=item.aliases):
             return False
-        is_stated = any(states(text, name, self.answer_type) for text in (item.context, item.question))
+        is_stated = any(kinds.states(text, name, self.answer_type) for text in (item.context, item.question))
         return not (is_stated or any(_one_letter_apart(name, gold) for gold in golds))
 
     def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
@@ -403,7 +370,7 @@ class Name(Kind):
         if all(span.partial for span in spans):
             yield Audit.FLAGGED, "the passage has the surname alone"
         for span in spans:
-            quoted = repr(around(item.context, span))
+            quoted = repr(wording.around(item.context, span))
             before = pattern("name_before").search(item.context, max(0, span.start - 30), span.start)
             joined = pattern("joined_before").search(item.context, max(0, span.start - 30), span.start)
             is_short = len(tokens(span.surface)) < len(tokens(item.gold_answer))
@@ -414,7 +381,7 @@ class Name(Kind):
             if in_longer_name(item.context, span):
                 yield Audit.FLAGGED, f"the answer is part of a longer name: {quoted}"
         words = tokens(item.gold_answer)
-        if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(without(item.context, spans)):
+        if len(words) > 1 and len(words[0]) > 2 and words[0] in tokens(wording.without(item.context, spans)):
             yield Audit.FLAGGED, f"the given name occurs by itself: {words[0]!r}"
         yield from other_words(item, spans)
 
@@ -540,13 +507,13 @@ class City(Name):
     def occurrences(self, passage: str, canonical: str, unit: str = "") -> Iterator[Span]:
         """Mentions of the city, with or without its region."""
         name, _, region = canonical.partition(", ")
-        if not all(word in _SPELLINGS or may_stand(passage, word) for word in name.split()):
+        if not all(word in _SPELLINGS or wording.may_stand(passage, word) for word in name.split()):
             return
         pattern = WORD_BREAK.join(f"(?:{_SPELLINGS.get(word, spelled(word))})" for word in name.split())
         if region:
             words = [spelled(word) for word in region.replace(",", "").split()]
             pattern += f"(?:,?{WORD_BREAK}{WORD_BREAK.join(words)})?"
-        yield from places(passage, [pattern])
+        yield from wording.places(passage, [pattern])
 
     def respell(self, surface: str, answer: str, new_answer: str) -> str | None:
         """Without the new city's region, if the surface has none."""
@@ -570,11 +537,11 @@ class City(Name):
 
     def may_answer(self, name: str, before: str, after: str, question: str) -> bool:
         """Whether a name may be the place asked for: after a preposition of place, or as the subject."""
-        return before in NAME_WORDS["placed"] if before else is_all_asked(after, question)
+        return before in NAME_WORDS["placed"] if before else wording.is_all_asked(after, question)
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         for span in spans:
-            quoted = repr(around(item.context, span))
+            quoted = repr(wording.around(item.context, span))
             before = pattern("name_before").search(item.context, max(0, span.start - 30), span.start)
             if before and before[1].casefold() in NAME_WORDS["parts_of_cities"]:
                 yield Audit.REFUSED, f"the answer is part of another name: {quoted}"
@@ -582,6 +549,6 @@ class City(Name):
                 yield Audit.FLAGGED, f"the answer is part of a longer name: {quoted}"
         words = tokens(item.gold_answer.partition(", ")[0])
         names = {word for word in words if len(word) > 3} - _COMMON if len(words) > 1 else set()
-        if alone := names.intersection(tokens(without(item.context, spans))):
+        if alone := names.intersection(tokens(wording.without(item.context, spans))):
             yield Audit.FLAGGED, f"a part of the answer occurs by itself: {min(alone)!r}"
         yield from other_words(item, spans)

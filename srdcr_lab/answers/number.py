@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import pairwise, product
 
+from srdcr_lab.answers import wording
 from srdcr_lab.answers.dates import dates, years
 from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged, normalise
 from srdcr_lab.answers.quantities import (
@@ -35,19 +36,7 @@ from srdcr_lab.answers.quantities import (
     respell_words,
     unit_text,
 )
-from srdcr_lab.answers.wording import (
-    ENGLISH,
-    Span,
-    around,
-    fold_digits,
-    in_script_of,
-    pattern,
-    sentence_at,
-    stated_alone,
-    unasked,
-    undecorated,
-    worded,
-)
+from srdcr_lab.answers.wording import ENGLISH, Span, around, fold_digits, in_script_of, pattern, sentence_at, worded
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
 _MANY = 1000
@@ -135,7 +124,7 @@ _MARK = re.compile(SCALES["mark"]["asked"], re.IGNORECASE)
 
 def _bare(text: str) -> Quantity | None:
     """The quantity of a text; hedges before it and at most four words after it are allowed."""
-    quantity: Quantity | None = stated_alone(text, quantities, "number_hedge", "behind_a_number")
+    quantity: Quantity | None = wording.stated_alone(text, quantities, "number_hedge", "behind_a_number")
     return quantity
 
 
@@ -162,7 +151,7 @@ def infer_unit(text: str) -> tuple[str, str] | None:
     >>> infer_unit("5 milligrams"), infer_unit("3,559 people"), infer_unit("12")
     (('5', 'mg'), ('3559', 'people'), ('12', ''))
     """
-    quantity = _bare(undecorated(text))
+    quantity = _bare(wording.undecorated(text))
     if quantity is None:
         return None
     return quantity.value, unit_text(quantity.unit) if quantity.unit else next(iter(quantity.phrases), "")
@@ -190,12 +179,12 @@ class Number(Kind):
         is_count = unit and not meanings(unit)
         text = pattern("beside_a_number").sub("…", text)
         said = [each for each in quantities(text) if not (is_count and each.unit)]
-        found = unasked([_canonical(quantity, unit) for quantity in said], asked)
+        found = wording.unasked([_canonical(quantity, unit) for quantity in said], asked)
         ends = [end for start, end in pairwise(said) if pattern("range_between").fullmatch(text, start.end, end.start)]
         in_parts = any(pattern("number_goes_on").match(text, each.end) for each in said)
         if not unit or len(found) < 2 or in_parts or any(_states(end, unit) for end in ends):
             return found
-        return unasked([_canonical(quantity, unit) for quantity in said if _states(quantity, unit)], asked)
+        return wording.unasked([_canonical(quantity, unit) for quantity in said if _states(quantity, unit)], asked)
 
     def same(self, a: str, b: str, unit: str = "") -> bool:
         """Equality of canonical forms; if no unit is asked for, a unit on one side only does not matter."""

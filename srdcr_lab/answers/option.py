@@ -12,20 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from srdcr_lab.answers import wording
 from srdcr_lab.answers.kinds import Kind, Reading, normalise
-from srdcr_lab.answers.wording import (
-    Span,
-    announced,
-    doubts,
-    emphasised,
-    is_question,
-    pattern,
-    said_of,
-    split_sentences,
-    spoken,
-    tokens,
-    undecorated,
-)
+from srdcr_lab.answers.wording import Span, announced, doubts, emphasised, pattern, said_of, spoken, tokens, undecorated
 from srdcr_lab.records import AnswerType, Option
 from srdcr_lab.records.vocabulary import did_you_mean
 
@@ -42,7 +31,7 @@ class YesNo(Kind):
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         """The one of "yes" and "no" that a text says, once or repeatedly."""
-        said = "\n".join(each for each in split_sentences(text) if not is_question(each))
+        said = "\n".join(each for each in wording.split_sentences(text) if not wording.is_question(each))
         values = {value for _, value in _said(said)}
         return values.pop() if len(values) == 1 else None
 

@@ -25,17 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Audit, FalseClaim, NoClaim, Traits, Wanted, kind_of, left_over
-from srdcr_lab.answers.name import (
-    SMALLEST_POOL,
-    Name,
-    all_traits,
-    clash,
-    country_of,
-    gender_of,
-    inferred,
-    proper_names,
-    spoken_of,
-)
+from srdcr_lab.answers.name import SMALLEST_POOL, Name, clash, country_of, gender_of, inferred, spoken_of
 from srdcr_lab.answers.wording import Span, fold_letters, pattern, spoken, tokens
 from srdcr_lab.data.items import ItemSet, flags_counted, grouped, without_particulars
 from srdcr_lab.data.rows import Row, rows_of
@@ -284,7 +274,7 @@ def _faults(item: Item, false: Item) -> Iterator[str]:
         yield f"has {len(new)} words where the true passage has {len(true)}; half to twice as many were expected"
     if hedge := pattern("hints").search(false.context):
         yield f"hedges, or hints that something is false: {hedge[0]!r}"
-    for _, name, _ in proper_names(item.question):
+    for _, name, _ in answers.name.proper_names(item.question):
         words = {word for word in tokens(name) if len(word) > 2}
         if words & set(true) and not words & set(new):
             yield f"does not name what the question names: {name!r}"
@@ -489,7 +479,7 @@ def pools_of(items: Iterable[Item], traits: Mapping[str, Traits] | None = None) 
         if kind_of(item.answer_type).perturbation is PerturbationKind.SUBSTITUTION:
             pool = pools.setdefault((item.domain, item.answer_type), {})
             # Without the full stop of a sentence, that somebody copied with the name.
-            pool.setdefault(_FULL_STOP.sub("", item.gold_answer), all_traits(item, traits or {}))
+            pool.setdefault(_FULL_STOP.sub("", item.gold_answer), answers.name.all_traits(item, traits or {}))
     return pools
 
 

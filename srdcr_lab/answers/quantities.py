@@ -215,15 +215,11 @@ def _of_digits(digits: re.Match[str]) -> Decimal:
     return Decimal(digits["whole"] or 0) + Decimal(_FRACTIONS.get(fraction, "0"))
 
 
-def _touches(folded: str, end: int) -> bool:
-    return end < len(folded) and (folded[end].isalnum() or folded[end] == "_")
-
-
 def _phrases(folded: str, end: int) -> tuple[bool, tuple[str, ...]]:
     """Whether a word touches the number, and what follows it as phrases of one to four words, the longest first."""
     match = pattern("phrases_after").match(folded, end)
     if match is None:
-        return _touches(folded, end), ()
+        return bool(re.match(r"\w", folded[end : end + 1])), ()
     following = match[0][len(match["gap"]) :]
     cuts = [cut.start() for cut in re.finditer(r"(?=[ \u00a0-]|\Z)", following) if cut.start()]
     return not match["gap"], tuple(following[:cut] for cut in reversed(cuts))
@@ -263,7 +259,7 @@ def _in_digits(folded: str) -> Iterator[Quantity | None]:
         start, end = match.span()
         if match["clock"]:
             half = pattern("time_of_day").match(folded, start)
-            if half or not _touches(folded, end):
+            if half or not re.match(r"\w", folded[end : end + 1]):
                 unit = (f"{half[1].lower()}m",) if half else ()  # two times that differ in it alone are two answers
                 yield Quantity(start, end, re.sub(r"\A0+(?=\d)", "", match[0]), frozenset(unit), unit)
         elif sum(map(str.isdigit, match[0])) <= _LONGEST:

@@ -152,6 +152,7 @@ _GET = (
     f"SELECT {COMPLETION_COLUMNS} FROM models JOIN requests JOIN completions ON model = models.id "  # noqa: S608
     "AND request = requests.id AND stream = ? AND draw BETWEEN ? AND ? WHERE models.key = ? AND digest = ?"
 )
+_GET_ALIKE = _GET.replace("draw", "group_concat(draw)", 1) + COMPLETION_COLUMNS.replace("draw,", " GROUP BY")
 # Of what SQLite complains of, this is the machine's: full, locked, read-only … Anything else is damage.
 _MACHINE = ("BUSY", "LOCKED", "FULL", "IOERR", "READONLY", "CANTOPEN", "NOMEM", "PERM", "AUTH", "PROTOCOL", "NOLFS")
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # an error about a damaged schema quotes it, whatever its bytes
@@ -191,11 +192,11 @@ class Store:
             if not {"meta", "completions"} <= tables:
                 raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
             version = dict(self._rows("SELECT key, value FROM meta")).get("version", "none")
-            if version != _VERSION or not tables >= _TABLES:
+            lacks = "".join(f" without the table {name}" for name in sorted(_TABLES - tables)[:1])
+            if version != _VERSION or lacks:
                 raise BadInput(
-                    f"the store {self.path} is of another version of srdcr_lab (format {version}, this one reads "
-                    f"{_VERSION}), or lacks tables; export it with the version that made it, or give another file "
-                    "with --store"
+                    f"the store {self.path} is of another version of srdcr_lab (format {version}{lacks}, this one "
+                    f"reads {_VERSION}); export it with the version that made it, or give another file with --store"
                 )
         if more := self._rows("SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index')"):
             kind, name = more[0]  # these run as soon as rows are read or written, for as long as they like
@@ -288,13 +289,15 @@ class Store:
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
         """Draw → completion, for those of the request's draws that the store holds."""
         first, last, wanted = min(request.draws), max(request.draws), set(request.draws)
-        completions = {}
-        for row in self._rows(_GET, request.stream, first, last, model.key, request.digest):
-            if row[0] in wanted:
-                try:
-                    completions[row[0]] = completion_of(row)
-                except ValueError as error:
-                    raise self._damaged(f"{model}, request {request.digest[:12]}, draw {row[0]}: {error}") from None
+        query = _GET if first == last else _GET_ALIKE  # draws repeat each other
+        completions: dict[int, Completion] = {}
+        for draws, *kept in self._rows(query, request.stream, first, last, model.key, request.digest):
+            try:
+                text, *others = _completion_of(*kept)
+                found = wanted.intersection(map(int, str(draws).split(",")))
+            except ValueError as error:
+                raise self._damaged(f"{model}, request {request.digest[:12]}, draw {draws}: {error}") from None
+            completions |= {draw: Completion(text, draw, *others) for draw in found}
         return completions
 
     def put(self, model: ModelIdentity, request: Request, completions: Sequence[Completion]) -> int:

@@ -263,6 +263,8 @@ def from_json(kind: Any, text: Any, where: str, *, extra: Literal["forbid", "ign
         if errors.error_count() > _MOST_ERRORS:  # all would be built to show the first
             raise BadInput(f"{where}: more than {_MOST_ERRORS:,} fields are not as expected") from None
         error = errors.errors(include_url=False)[0]
+    except BadInput as fault:  # of the class's own checks
+        raise BadInput(f"{where}: {fault}") from None
     # each step with a comma before it; entries of a list count from 1
     path = "".join(f", {step + 1 if isinstance(step, int) else step}" for step in error["loc"])
     got = "" if error["type"] == "missing" else f", got {error['input']!r:.80}"

@@ -723,7 +723,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         if "answerer" not in manifest["asked"]["models"]:
             raise BadInput(f"{path}, asked, models: there is no answerer")
     except BadInput as error:
-        raise BadInput(f"{error}; srdcr run did not write it so: {_elsewhere(folder)}") from None
+        raise BadInput(f"{error}; this version of srdcr_lab does not write it so: {_elsewhere(folder)}") from None
     return manifest
 
 

@@ -175,9 +175,9 @@ def results_from(
         with files.one_writer(results.folder):
             write_manifest(results.folder, manifest | {"status": "running"})
             freeze(items, results.folder / ITEMS)
-            with table_writer(results.folder) as writer:
+            with table_writer(results.folder) as add:
                 for each in made:
-                    writer.add(each)
+                    add(each)
             files.write_whole(results.folder / SUMMARY, files.csv_text(results.summary))
             counts = {table: results.n_rows(table) for table in TABLES} | {"failed": 0}
             write_manifest(results.folder, manifest | {"counts": counts})

@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -36,7 +36,6 @@ from srdcr_lab.study.run import ItemRows, TableRow
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 STORE = "store.sqlite"  # the completions, in a results folder or beside several that share it
 REPEAT = "repeat-"  # folders in a study's own, one for each further seed
@@ -49,48 +48,40 @@ _QUESTION_COLUMNS = [
 
 
 @contextmanager
-def table_writer(folder: Path) -> Iterator[TableWriter]:
-    """A writer of the folder's tables. They appear, or replace earlier ones, when the block ends without an error."""
+def table_writer(folder: Path) -> Iterator[Callable[[ItemRows], None]]:
+    """A function that adds an item's rows to the folder's tables, which appear, or replace earlier ones, when the block
+    ends without an error. Items of one question share its samples, so each stream is taken from the first.
+    """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     for left in folder.glob("*.parquet.part*"):  # of a run that was killed; this one has the folder to itself
         left.unlink()
+    waiting: dict[str, list[TableRow]] = {table: [] for table in TABLES}
+    sampled: defaultdict[str, set[str]] = defaultdict(set)  # question_id → streams
     with ExitStack() as stack:
         parts = {table: stack.enter_context(whole_file(folder / f"{table}.parquet")) for table in TABLES}
         opened = {}
         for table, part in parts.items():
             file = stack.enter_context(part.open("wb"))  # of a path, Arrow may think that it is a URI
             opened[table] = stack.enter_context(pq.ParquetWriter(file, arrow_schema(table), compression="zstd"))
-        writer = TableWriter(opened)
-        yield writer
-        writer.write()
 
+        def write(least: int) -> None:
+            for table, rows in waiting.items():
+                if len(rows) >= least:
+                    opened[table].write_table(pa.Table.from_pylist(rows, schema=arrow_schema(table)))
+                    rows.clear()
 
-class TableWriter:
-    """Writes the tables in groups of rows."""
+        def add(rows: ItemRows) -> None:
+            taken = sampled[rows.item.question_id]
+            new = [row for row in rows.samples if row["stream"] not in taken]
+            taken |= {row["stream"] for row in new}
+            for table, added in zip(TABLES, (rows.records, rows.turns, new), strict=True):
+                waiting[table] += added
+            write(_ROWS_A_GROUP)
 
-    def __init__(self, writers: Mapping[str, pq.ParquetWriter]) -> None:
-        self._writers = writers
-        self._buffers: dict[str, list[TableRow]] = {table: [] for table in TABLES}
-        self._sampled: defaultdict[str, set[str]] = defaultdict(set)  # question_id → streams
-
-    def add(self, rows: ItemRows) -> None:
-        """Add an item's rows. Items of one question share its samples, so each stream is taken from the first."""
-        taken = self._sampled[rows.item.question_id]
-        new = [row for row in rows.samples if row["stream"] not in taken]
-        taken |= {row["stream"] for row in new}
-        for table, added in zip(TABLES, (rows.records, rows.turns, new), strict=True):
-            self._buffers[table] += added
-        self.write(_ROWS_A_GROUP)
-
-    def write(self, least: int = 1) -> None:
-        """Write the rows in memory of each table that has at least so many there."""
-        import pyarrow as pa
-
-        for table, rows in self._buffers.items():
-            if len(rows) >= least:
-                self._writers[table].write_table(pa.Table.from_pylist(rows, schema=arrow_schema(table)))
-                rows.clear()
+        yield add
+        write(1)
 
 
 WEIGHTS = "weights.csv"  # of the questions that a study chose

@@ -290,12 +290,12 @@ class Study:
                 tell = partial(print, file=sys.stderr, flush=True) if progress else lambda _: None
                 await ask_in_waves(self._waves(), tell=tell)
             bar = progress_bar(session, len(self.items) * len(each_setup(self.methods, self.setup)), show=progress)
-            with table_writer(folder) as writer, bar as counted:
+            with table_writer(folder) as add, bar as counted:
                 try:
                     async with aclosing(run_items(self.setup, self.methods, on_done=counted)) as finished:
                         async for rows in finished:
                             causes.add(rows.replies)
-                            writer.add(waiting.hold_back(rows))
+                            add(waiting.hold_back(rows))
                 except BudgetExhausted as reason:
                     if was_done:  # its tables stay, as where a repeat is interrupted
                         raise
@@ -305,7 +305,7 @@ class Study:
                     place = session.store.path
                     raise BadInput(f"{place} holds nothing of the run in {folder}, whose tables stay; name its --store")
                 for rows in waiting.settled():
-                    writer.add(rows)
+                    add(rows)
         except BaseException as error:
             early.cancel()
             if isinstance(error, SrdcrError):  # not an interrupt: what is in flight may be billed, so it is awaited

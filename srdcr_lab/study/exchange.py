@@ -28,23 +28,10 @@ from srdcr_lab.models.load import AbsentModel
 from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import METHODS, Answer, Cast, Outcome, Ruling, SelfConfidence, Setup, choices
 from srdcr_lab.protocols.answering import KNOWLEDGE, answered, select_answer
-from srdcr_lab.records import (
-    BadInput,
-    Capabilities,
-    Completion,
-    ConfidenceKind,
-    Debate,
-    Decision,
-    Item,
-    KnowledgeCategory,
-    Missing,
-    ModelIdentity,
-    PerturbationKind,
-    Verdict,
-    files,
-)
+from srdcr_lab.records import BadInput, ConfidenceKind, Decision, KnowledgeCategory, Missing, PerturbationKind, files
 from srdcr_lab.records.tables import TABLES
-from srdcr_lab.records.vocabulary import must_be, n_of, visible, visible_lines
+from srdcr_lab.records.types import Capabilities, Completion, Debate, Item, ModelIdentity
+from srdcr_lab.records.vocabulary import Verdict, must_be, n_of, visible, visible_lines
 from srdcr_lab.study.bundle import check_no_traces
 from srdcr_lab.study.formats import OWN_TASK, read_results
 from srdcr_lab.study.results import ITEMS, SUMMARY, Results, check_same_study, table_writer, versions_of, write_manifest

@@ -114,8 +114,15 @@ def replay(source: Path, out: Path) -> Replayed:
     with one_writer(out):
         if {entry.name for entry in out.iterdir()} - {LOCK}:
             raise BadInput(f"{out} is not empty; give another --out")
+        shared = out / "shared"
         try:
-            return _replayed(source, out)
+            unpack_run(bundle_of(source) or source, shared)
+            with closing(Store(out / "store.sqlite")) as store:
+                store.merge(shared / "store.jsonl")
+                again = made_again(shared / "run", store, out / "run")
+            before = load_run(shared / "run")
+            differences, notes = tuple(run_differences(before, again)), tuple(surroundings(before))
+            return Replayed(differences, notes, len(TABLES) + 1, before)
         except BaseException:
             for entry in out.iterdir():
                 if entry.is_dir():
@@ -123,16 +130,6 @@ def replay(source: Path, out: Path) -> Replayed:
                 elif entry.name != LOCK:
                     entry.unlink()
             raise
-
-
-def _replayed(source: Path, out: Path) -> Replayed:
-    shared, file = out / "shared", out / "store.sqlite"
-    unpack_run(bundle_of(source) or source, shared)
-    with closing(Store(file)) as store:
-        store.merge(shared / "store.jsonl")
-        again = made_again(shared / "run", store, out / "run")
-    before = load_run(shared / "run")
-    return Replayed(tuple(run_differences(before, again)), tuple(surroundings(before)), len(TABLES) + 1, before)
 
 
 def made_again(folder: Path, store: Store, out: Path) -> Results:

@@ -29,7 +29,7 @@ from srdcr_lab.protocols.choices import Choices, check_ranges, choices
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Item, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import LOCK, as_path, from_plain, read_json, whole_file, write_whole
 from srdcr_lab.records.names import called_in, model_called
-from srdcr_lab.records.tables import TABLES
+from srdcr_lab.records.tables import COLUMNS_OF, TABLES
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study.bundle import PARTS, bundle_of, unpack
 from srdcr_lab.study.run import ItemRows, TableRow
@@ -40,11 +40,6 @@ if TYPE_CHECKING:
 STORE = "store.sqlite"  # the completions, in a results folder or beside several that share it
 REPEAT = "repeat-"  # folders in a study's own, one for each further seed
 _ROWS_A_GROUP = 5000
-_QUESTION_COLUMNS = [
-    "question_id", "domain", "question", "gold_answer", "prior_answer", "prior_correct",
-    "self_confidence", "confidence_kind", "sampled_accuracy", "n_samples", "knowledge_category",
-    "knowledge_decoding",
-]  # fmt: skip
 
 
 @contextmanager
@@ -393,7 +388,8 @@ class Results:
             category on a fresh set of draws.
         """
         rows = of_one_kind(self.records).sort_values("level", key=lambda level: level != Level.STANDARD, kind="stable")
-        table = rows.drop_duplicates("question_id")[_QUESTION_COLUMNS].reset_index(drop=True)
+        shared = [column.name for column in COLUMNS_OF["questions"] if column.name in rows]  # the others are made here
+        table = rows.drop_duplicates("question_id")[shared].reset_index(drop=True)
         n = table["n_samples"].fillna(0).astype(int)
         right = (table["sampled_accuracy"].fillna(0) * n).round().astype(int)
         table["accuracy_low"], table["accuracy_high"] = jeffreys_interval(right, n)

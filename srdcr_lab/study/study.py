@@ -66,12 +66,11 @@ _POCKET = (
     "made with the pocket model, a model organism trained to know, half-know and not know certain facts: "
     "no evidence about any large model; it knows nothing else, reads other passages less well, and Latin letters only"
 )
-_OF_CHOICES = (*signature(choices).parameters,)[1:]
 
 
 def check_names(given: Iterable[str]) -> None:
     """Raise `TypeError` if a study takes no argument of one of these names."""
-    known = [*_OF_CHOICES, *(each.name for each in fields(Asking)), *signature(Study).parameters]
+    known = [*signature(Study).parameters, *signature(choices).parameters, *(each.name for each in fields(Asking))]
     if unknown := [name for name in given if name not in known]:
         raise TypeError(f"a study has no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
-from itertools import pairwise
+from itertools import count, islice, pairwise, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,7 @@ def explain_row(row: Mapping[str, Any]) -> str:
         Two sentences.
     """
     if isinstance(row, pd.Series):
-        row = row.astype(object).where(row.notna(), None).to_dict()
+        row = _plain(row).to_dict()
     truth = f"The truth is {' and '.join(row['gold_answers'])}."
     if row["missing"] == "error":
         return f"There is no answer, and accuracy counts that as wrong: {row['error']}. {truth}"
@@ -494,7 +494,8 @@ class Cases:
         return [story for story in STORIES if story in values] if facet == "story" else list(values)
 
 
-def _plain(table: pd.DataFrame) -> pd.DataFrame:
+def _plain(table: Any) -> Any:
+    """A table, or a row of one, with None for what is missing."""
     return table.astype(object).where(table.notna(), None)
 
 
@@ -597,8 +598,7 @@ def beside_html(
         with messages_in(_store_of(run, run.store or store) if len(cases) else None) as sent:
             for place in range(len(cases)):
                 name = f"{run.label} · {called('sr_dcr', cases.rows[place]['design'])}"
-                if name not in columns:
-                    columns[name] = {"name": name, **cases.shown(place, sent)}
+                columns.setdefault(name, {"name": name, **cases.shown(place, sent)})
     if not columns:
         raise BadInput(f"none of these runs holds a debate ({', '.join(map(called, designs))}) of {item_id}")
     numbers = sorted({number for case in columns.values() for number in case["rounds"]})
@@ -691,14 +691,13 @@ def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = 
     """
     path, spoken = Path(path), list(run.turns["method"].unique())
     path.parent.mkdir(parents=True, exist_ok=True)
-    pages = [path, *(path.with_stem(f"{path.stem}-{page}") for page in range(2, len(_pages(run, spoken)) + 1))]
+    further = (path.with_stem(f"{path.stem}-{page}") for page in count(2))
+    pages = [path, *islice(further, len(_pages(run, spoken)) - 1)]
     for page, file in enumerate(pages, 1):
         title, names = "Debates, turn by turn", [each.name for each in pages]
         write_whole(file, explorer_html(run, spoken, title, store=run.store or store, page=page, files=names))
-    stale = len(pages) + 1
-    while (file := path.with_stem(f"{path.stem}-{stale}")).is_file():
+    for file in takewhile(Path.is_file, further):
         file.unlink()
-        stale += 1
     return path
 
 

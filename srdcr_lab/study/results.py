@@ -744,11 +744,8 @@ def sent_together(earlier: Any, now: Any, sign: int = 1) -> Any:
 def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Item] = ()) -> dict[str, Any] | None:
     """The manifest of the run that the folder holds, None for a new folder. A folder that holds something else, or a
     run with other arguments or `items`, is bad input."""
-    if folder.exists() and not folder.is_dir():
-        raise BadInput(f"{folder} is a file; --out names a folder")
-    manifest = read_manifest(folder)
-    if manifest is None:
-        if folder.is_dir() and not all(entry.name.startswith(_OURS) for entry in folder.iterdir()):
+    if (manifest := read_manifest(folder)) is None:
+        if folder.exists() and not (folder.is_dir() and all(path.name.startswith(_OURS) for path in folder.iterdir())):
             raise BadInput(f"{folder} exists and is not a results folder; give another --out")
         return None
     again = json.loads(json.dumps(dict(asked), default=str))

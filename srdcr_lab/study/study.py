@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import logging
@@ -18,7 +17,6 @@ from copy import copy
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from functools import cache, partial
-from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -216,7 +214,7 @@ class Study:
 
     def with_confidence(self, kind: str) -> Study:
         """Make the same study with another kind of self-confidence; it shares the store and writes no folder."""
-        return self._beside(choices=replace(self.choices, confidence=choices(confidence=kind).confidence))
+        return self._beside(choices=choices(self.choices, confidence=kind))
 
     @property
     def setup(self) -> Setup:
@@ -281,8 +279,6 @@ class Study:
     async def _run(self, session: Session, folder: Path, progress: bool, paid_before: int) -> None:
         started, causes, waiting = time.monotonic(), Causes(), Waiting(self.methods)
         served, was_done = session.served, self._earlier and self._earlier["status"] == "done"
-        loop = asyncio.get_running_loop()  # the summary needs scipy, which is imported while models answer
-        early = loop.call_later(1, partial(loop.run_in_executor, None, import_module, "scipy.special"))
         stopped: BudgetExhausted | None = None
         try:
             if self.asking.batch and not self.asking.offline:
@@ -306,14 +302,12 @@ class Study:
                 for rows in waiting.settled():
                     add(rows)
         except BaseException as error:
-            early.cancel()
             if isinstance(error, SrdcrError):  # not an interrupt: what is in flight may be billed, so it is awaited
                 await session.landed()
             await session.abandon()
             with suppress(OSError):  # a full disk, which is what the error says
                 self._write_manifest(folder, "stopped")
             raise
-        early.cancel()
         results = Results(folder)
         before = (folder / SUMMARY).read_text("utf-8") if was_done and (folder / SUMMARY).is_file() else None
         write_whole(folder / SUMMARY, after := csv_text(results.summary))

@@ -26,16 +26,7 @@ from srdcr_lab.records.files import LOCK, one_writer
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study.bundle import bundle_of, check_no_traces, pack
 from srdcr_lab.study.opening import study_of
-from srdcr_lab.study.results import (
-    FILES,
-    MANIFEST,
-    SUMMARY,
-    Results,
-    asked_differently,
-    load_run,
-    stored_table,
-    unpack_run,
-)
+from srdcr_lab.study.results import FILES, SUMMARY, Results, asked_differently, load_run, stored_table, unpack_run
 
 _COSTS = ("calls_paid", "cost_usd")  # of the run itself, which a replay does not have
 _UNTIL_IT_FAILED = ["calls_alone", "prompt_tokens", "completion_tokens", "decoding"]
@@ -149,7 +140,7 @@ def run_differences(before: Results, after: Results) -> list[str]:
     # A limit is what was left of the items, and what was made of prompts is compared itself.
     lost = after.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
     differences = [f"{lost} more rows lack completions (is this the store of the run?)"] if lost > 0 else []
-    differences += [f"{MANIFEST}: {name} {told}" for name in names if name not in ("limit", "prompts_sha256")]
+    differences += [f"run.json: {name} {told}" for name in names if name not in ("limit", "prompts_sha256")]
     folders = before.folder, after.folder
     tables = {f"{table}.parquet": [stored_table(folder, table) for folder in folders] for table in TABLES}
     tables[SUMMARY] = [_summary(folder / SUMMARY) for folder in folders]

@@ -60,7 +60,7 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
         raise BadInput(f"there is no store {source}; name the file of the run's completions with --store")
     with tempfile.TemporaryDirectory(prefix="srdcr-") as place:
         work = Path(place)
-        with closing(_Used(source, work / "used.sqlite")) as used:
+        with closing(_Used(source)) as used:
             again = made_again(folder, used, work / "again")
             if differences := run_differences(before, again):
                 remedy = "if a file was edited, the same srdcr run writes it anew; else name the run's own --store"
@@ -75,20 +75,22 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
 
 
 class _Used(Store):
-    """A new store at `path`, of what a study reads from the one at `source`: completions, and facts about models."""
+    """In memory, what a study reads from the store at `source`: completions, and facts about models."""
 
-    def __init__(self, source: Path, path: Path) -> None:
+    def __init__(self, source: Path) -> None:
         self._source = Store(source)
-        super().__init__(path)
+        super().__init__(":memory:")
 
     def close(self) -> None:
         self._source.close()
         super().close()
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
-        if completions := self._source.get(model, request):
-            self.put(model, request, [*completions.values()])
-        return completions
+        here = super().get(model, request)
+        if len(here) < len(request.draws):
+            here = self._source.get(model, request)
+            self.put(model, request, [*here.values()])
+        return here
 
     def recall(self, model: str, name: str) -> str | None:
         for fact in self._source.facts(model):

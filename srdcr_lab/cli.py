@@ -101,11 +101,8 @@ def cli() -> None:
     """When should a language model believe the passage it is given, and when its own memory?"""
 
 
-for command in (
-    *(study.plan, study.run, study.doctor, study.requests, data, study.store),
-    *(study.notebooks, study.report, study.share_run, study.replay_bundle),
-    *(study.export_results, study.import_results),
-):
+for command in (data, study.plan, study.run, study.doctor, study.requests, study.store, study.notebooks, study.report,
+                study.share_run, study.replay_bundle, study.export_results, study.import_results):  # fmt: skip
     cli.add_command(command)
 
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
-from itertools import pairwise
+from itertools import count, islice, pairwise, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ import pandas as pd
 
 from srdcr_lab import answers
 from srdcr_lab.answers.wording import spoken
+from srdcr_lab.data.items import grouped
 from srdcr_lab.lib.groups import with_matches
 from srdcr_lab.lib.page import Html, render, source
 from srdcr_lab.models.store import Store, as_file
@@ -49,7 +50,7 @@ def explain_row(row: Mapping[str, Any]) -> str:
         Two sentences.
     """
     if isinstance(row, pd.Series):
-        row = row.astype(object).where(row.notna(), None).to_dict()
+        row = _plain(row).to_dict()
     truth = f"The truth is {' and '.join(row['gold_answers'])}."
     if row["missing"] == "error":
         return f"There is no answer, and accuracy counts that as wrong: {row['error']}. {truth}"
@@ -340,9 +341,8 @@ class Cases:
         chosen = chosen.sort_values("method", key=lambda name: name.map(wanted.index), kind="stable")
         turns = turns[turns["item_id"].isin(chosen["item_id"])]
         self.items, self.rows = items, _plain(chosen).to_dict("records")
-        self._turns: dict[CaseKey, list[Any]] = {}
-        for turn in _plain(turns.sort_values("position", kind="stable")).itertuples():
-            self._turns.setdefault((turn.item_id, turn.method, turn.design or ""), []).append(turn)
+        said = _plain(turns.sort_values("position", kind="stable")).itertuples()
+        self._turns = grouped(said, lambda turn: (turn.item_id, turn.method, turn.design or ""))
         several = chosen["design"].nunique() > 1
         self.facets = [_facets(row, self.turns(place), several) for place, row in enumerate(self.rows)]
 
@@ -494,7 +494,8 @@ class Cases:
         return [story for story in STORIES if story in values] if facet == "story" else list(values)
 
 
-def _plain(table: pd.DataFrame) -> pd.DataFrame:
+def _plain(table: Any) -> Any:
+    """A table, or a row of one, with None for what is missing."""
     return table.astype(object).where(table.notna(), None)
 
 
@@ -594,11 +595,10 @@ def beside_html(
     for run in runs:
         here = (run.records["item_id"] == item_id) & run.records["design"].isin(list(designs))
         cases = Cases(run.records[here], run.turns, run.items, ["sr_dcr"])
-        with messages_in(store_of(run, run.store or store) if len(cases) else None) as sent:
+        with messages_in(_store_of(run, run.store or store) if len(cases) else None) as sent:
             for place in range(len(cases)):
                 name = f"{run.label} · {called('sr_dcr', cases.rows[place]['design'])}"
-                if name not in columns:
-                    columns[name] = {"name": name, **cases.shown(place, sent)}
+                columns.setdefault(name, {"name": name, **cases.shown(place, sent)})
     if not columns:
         raise BadInput(f"none of these runs holds a debate ({', '.join(map(called, designs))}) of {item_id}")
     numbers = sorted({number for case in columns.values() for number in case["rounds"]})
@@ -650,7 +650,7 @@ def explorer_html(
     cases, script = Cases(pages[page - 1], run.turns, run.items, methods), source("explorer.js")
     lines: dict[str, int] = {}  # every line of the messages is kept once: the prompts of a debate repeat its turns
     sent: list[list[tuple[str, list[int]]]] = []
-    with messages_in(store_of(run, store)) as parts_of:
+    with messages_in(_store_of(run, store)) as parts_of:
 
         def numbered(turn: Any) -> int:
             parts = [(heading, text.split("\n")) for heading, text in parts_of(turn)] if parts_of else []
@@ -691,14 +691,13 @@ def save_explorer(run: Results, path: str | Path, *, store: str | Path | None = 
     """
     path, spoken = Path(path), list(run.turns["method"].unique())
     path.parent.mkdir(parents=True, exist_ok=True)
-    pages = [path, *(path.with_stem(f"{path.stem}-{page}") for page in range(2, len(_pages(run, spoken)) + 1))]
+    further = (path.with_stem(f"{path.stem}-{page}") for page in count(2))
+    pages = [path, *islice(further, len(_pages(run, spoken)) - 1)]
     for page, file in enumerate(pages, 1):
         title, names = "Debates, turn by turn", [each.name for each in pages]
         write_whole(file, explorer_html(run, spoken, title, store=run.store or store, page=page, files=names))
-    stale = len(pages) + 1
-    while (file := path.with_stem(f"{path.stem}-{stale}")).is_file():
+    for file in takewhile(Path.is_file, further):
         file.unlink()
-        stale += 1
     return path
 
 
@@ -710,19 +709,6 @@ def _pages(run: Results, methods: Sequence[str] | None) -> list[pd.DataFrame]:
     return [rows for _, rows in records.groupby(question // questions_a_page)] or [records]
 
 
-def store_of(run: Results, store: str | Path | None) -> Path | None:
-    """Choose the file with the messages of a run.
-
-    Parameters
-    ----------
-    run : Results
-        The run.
-    store : str or Path
-        A file; None for the run's own.
-
-    Returns
-    -------
-    Path or None
-        The file; None if there is none.
-    """
+def _store_of(run: Results, store: str | Path | None) -> Path | None:
+    """The file with the messages of a run: this one, by default its own."""
     return as_file(Path(store)) if store is not None else run.store

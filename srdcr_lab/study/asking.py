@@ -241,15 +241,10 @@ def fitting(
     if unfit and not (every and len(unfit) < len(methods)):
         raise BadInput(next(iter(unfit.values())))
     fit = tuple(method for method in methods if method.name not in unfit)
-    notes = list(unfit.values())
-    if not any(document.source for item in items for document in item.documents):
-        notes += [
-            f"{method.name}: no document of {items.name} names its source, so reliabilities cannot be estimated and "
-            "every document has one vote"
-            for method in fit
-            if method.weighs_sources
-        ]
-    return fit, tuple(notes)
+    known = any(document.source for item in items for document in item.documents)
+    unknown = f"no document of {items.name} names its source, so reliabilities cannot be estimated"
+    weighing = [method.name for method in fit if method.weighs_sources and not known]
+    return fit, (*unfit.values(), *(f"{name}: {unknown} and every document has one vote" for name in weighing))
 
 
 def _unfit(method: Method, items: ItemSet, answerer: ChatModel) -> str | None:

@@ -33,7 +33,6 @@ from srdcr_lab.records.vocabulary import did_you_mean, holds_key
 
 VERSION = b"srdcr bundle 1, sha256 "
 _DIGITS = 64
-_SHIPPED = "studies"  # the folder of those that ship
 # Of a study (tools/study_real.py).
 PARTS = ("debates", "known", "controls", "fresh", "symmetric", "years", "known_years", "passages", "judged",
          "seed_0", "seed_1", "seed_2", "chains", "hops")  # fmt: skip
@@ -85,11 +84,9 @@ def unpack(source: Path, folder: Path) -> list[str]:
         raise BadInput(f"{source} is a folder; a bundle is the file that srdcr share {source} FILE.zip makes of a run")
     part = folder.with_name(folder.name + ".part")
     try:
-        with source.open("rb") as file:
-            _check_seal(file, source)
-            with zipfile.ZipFile(file) as archive:
-                _extract(archive, source, part)
-                names = archive.namelist()
+        with zipfile.ZipFile(_sealed(source)) as archive:
+            _extract(archive, source, part)
+            names = archive.namelist()
         part.replace(folder)
     except OSError as error:
         raise BadInput(f"cannot unpack {source} ({error.strerror}); give the file that srdcr share wrote") from None
@@ -100,24 +97,17 @@ def unpack(source: Path, folder: Path) -> list[str]:
     return names
 
 
-def _check_seal(file: BinaryIO, source: Path) -> None:
-    """Raise `BadInput` unless the file ends with the digest of what comes before it."""
-    size = file.seek(0, os.SEEK_END)
-    if size > _LARGEST_ZIP:
+def _sealed(source: Path) -> BinaryIO:
+    """The content of a bundle; bad input unless it ends with the digest of what comes before that."""
+    if source.stat().st_size > _LARGEST_ZIP:
         raise BadInput(f"{source} has more than {_LARGEST_ZIP // _MIB:,} MiB, too much for a bundle")
-    sealed = size - _DIGITS
-    file.seek(max(0, sealed - len(VERSION)))
-    version, told = file.read(len(VERSION)), file.read()
-    if version != VERSION:
+    content = source.read_bytes()
+    if content[-_DIGITS - len(VERSION) : -_DIGITS] != VERSION:
         why = "it was cut off, unpacked and zipped again, or is no bundle; ask for the very file that was written"
         raise BadInput(f"{source} is not a bundle of this version's srdcr share: {why}")
-    file.seek(0)
-    digest = hashlib.sha256()
-    while block := file.read(min(_MIB, sealed - file.tell())):
-        digest.update(block)
-    if digest.hexdigest().encode() != told:
+    if content != seal(content):
         raise BadInput(f"{source} was changed; ask for the file again as srdcr share wrote it")
-    file.seek(0)
+    return io.BytesIO(content)
 
 
 def _extract(archive: zipfile.ZipFile, source: Path, folder: Path) -> None:
@@ -146,7 +136,7 @@ def shipped_studies() -> dict[str, Path]:
     """
     bundles: list[Path] = []
     with suppress(BadInput):  # this installation has none
-        bundles = sorted(shipped(_SHIPPED).glob("*/*.zip"))
+        bundles = sorted(shipped("studies").glob("*/*.zip"))
     named = {f"{bundle.parent.name}/{bundle.stem}": bundle for bundle in bundles}
     main = {bundle.parent.name: bundle for part in ("known", "debates") for bundle in bundles if bundle.stem == part}
     return main | named

@@ -252,22 +252,18 @@ class _ShardStore(Store):
 
     def __init__(self, path: Path, earlier: Path | None) -> None:
         super().__init__(path)
-        self._earlier = Store(earlier) if earlier else None
+        self._earlier = Store(earlier or ":memory:")
 
     def close(self) -> None:
-        if self._earlier:
-            self._earlier.close()
+        self._earlier.close()
         super().close()
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
         here = super().get(model, request)
-        if self._earlier and len(here) < len(request.draws):
-            here = self._earlier.get(model, request) | here
-        return here
+        return here if len(here) == len(request.draws) else self._earlier.get(model, request) | here
 
     def recall(self, model: str, name: str) -> str | None:
-        known = super().recall(model, name)
-        return self._earlier.recall(model, name) if known is None and self._earlier else known
+        return super().recall(model, name) or self._earlier.recall(model, name)
 
 
 def same_everywhere(study: Any) -> dict[str, Any]:

@@ -28,23 +28,10 @@ from srdcr_lab.models.load import AbsentModel
 from srdcr_lab.models.spending import Meter
 from srdcr_lab.protocols import METHODS, Answer, Cast, Outcome, Ruling, SelfConfidence, Setup, choices
 from srdcr_lab.protocols.answering import KNOWLEDGE, answered, select_answer
-from srdcr_lab.records import (
-    BadInput,
-    Capabilities,
-    Completion,
-    ConfidenceKind,
-    Debate,
-    Decision,
-    Item,
-    KnowledgeCategory,
-    Missing,
-    ModelIdentity,
-    PerturbationKind,
-    Verdict,
-    files,
-)
+from srdcr_lab.records import BadInput, ConfidenceKind, Decision, KnowledgeCategory, Missing, PerturbationKind, files
 from srdcr_lab.records.tables import TABLES
-from srdcr_lab.records.vocabulary import must_be, n_of, visible, visible_lines
+from srdcr_lab.records.types import Capabilities, Completion, Debate, Item, ModelIdentity
+from srdcr_lab.records.vocabulary import Verdict, must_be, n_of, visible, visible_lines
 from srdcr_lab.study.bundle import check_no_traces
 from srdcr_lab.study.formats import OWN_TASK, read_results
 from srdcr_lab.study.results import ITEMS, SUMMARY, Results, check_same_study, table_writer, versions_of, write_manifest
@@ -175,9 +162,9 @@ def results_from(
         with files.one_writer(results.folder):
             write_manifest(results.folder, manifest | {"status": "running"})
             freeze(items, results.folder / ITEMS)
-            with table_writer(results.folder) as writer:
+            with table_writer(results.folder) as add:
                 for each in made:
-                    writer.add(each)
+                    add(each)
             files.write_whole(results.folder / SUMMARY, files.csv_text(results.summary))
             counts = {table: results.n_rows(table) for table in TABLES} | {"failed": 0}
             write_manifest(results.folder, manifest | {"counts": counts})

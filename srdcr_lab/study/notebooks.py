@@ -29,7 +29,7 @@ _MOST_JOBS = 4
 _COLOURS, _DPI = 64, 200  # of the figures in an executed notebook
 _NOT_PATHS = ("METHODS", "QUESTION", "DOMAIN", "FIGURES")  # parameters that are no paths of inputs
 WIDGET = "application/vnd.jupyter.widget-view+json"  # an output that is one
-_SPEC = re.compile(r"(hf:|gguf:|[a-z][a-z:_-]*=)?(.*)", re.DOTALL)  # hf:PATH, gguf:FILE, BENCHMARK=FILE
+_BEFORE_A_PATH = re.compile(r"\A(hf:|gguf:|[a-z][a-z:_-]*=)")  # hf:PATH, gguf:FILE, BENCHMARK=FILE
 
 
 def notebooks_in(folder: Path) -> list[Path]:
@@ -148,11 +148,10 @@ async def in_kernel(notebook: Any, folder: Path, threads: int) -> None:
 
 def _whole_path(name: str, value: Any) -> Any:
     """A file parameter with its whole path, because a notebook runs in its own folder."""
-    match = _SPEC.fullmatch(value if isinstance(value, str) else "")
-    prefix, rest = match.groups(default="") if match else ("", "")
+    rest = _BEFORE_A_PATH.sub("", value) if isinstance(value, str) and name not in _NOT_PATHS else ""
     with suppress(OSError):  # too long for a path
-        if name not in _NOT_PATHS and rest and Path(rest).exists():
-            return f"{prefix}{Path(rest).resolve()}"
+        if rest and Path(rest).exists():
+            return f"{value.removesuffix(rest)}{Path(rest).resolve()}"
     return value
 
 

@@ -6,7 +6,6 @@ The run is rehearsed twice, once as short as it can be (speakers agree, nobody i
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -73,16 +72,12 @@ class Plan:
 
 def spans(table: pd.DataFrame) -> pd.DataFrame:
     """The table of a plan for a reader: one text per quantity, from–to where the two differ."""
-
-    def span(least: float, most: float, form: str) -> str:
-        ends = dict.fromkeys([format(least, form), format(most, form)])
-        return "unknown" if math.isnan(least) else "–".join(ends)
-
     shortened = table[["methods"]].copy()
     for name, title in _TITLES.items():
-        form = ",.2f" if name == "cost_usd" else ",.0f"
-        ends = zip(table[f"{name}_from"], table[f"{name}_to"], strict=True)
-        shortened[title] = [span(least, most, form) for least, most in ends]
+        form = "{:,.2f}" if name == "cost_usd" else "{:,.0f}"
+        least, most = (table[f"{name}_{end}"].map(form.format) for end in ("from", "to"))
+        span = least.where(least == most, least + "–" + most)
+        shortened[title] = span.mask(table[f"{name}_from"].isna(), "unknown")
     return shortened
 
 

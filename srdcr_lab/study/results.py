@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -29,68 +29,54 @@ from srdcr_lab.protocols.choices import Choices, check_ranges, choices
 from srdcr_lab.records import SCHEMA_VERSION, BadInput, Item, Level, ModelIdentity, arrow_schema, check_schema, label
 from srdcr_lab.records.files import LOCK, as_path, from_plain, read_json, whole_file, write_whole
 from srdcr_lab.records.names import called_in, model_called
-from srdcr_lab.records.tables import TABLES
+from srdcr_lab.records.tables import COLUMNS_OF, TABLES
 from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study.bundle import PARTS, bundle_of, unpack
 from srdcr_lab.study.run import ItemRows, TableRow
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 STORE = "store.sqlite"  # the completions, in a results folder or beside several that share it
 REPEAT = "repeat-"  # folders in a study's own, one for each further seed
 _ROWS_A_GROUP = 5000
-_QUESTION_COLUMNS = [
-    "question_id", "domain", "question", "gold_answer", "prior_answer", "prior_correct",
-    "self_confidence", "confidence_kind", "sampled_accuracy", "n_samples", "knowledge_category",
-    "knowledge_decoding",
-]  # fmt: skip
 
 
 @contextmanager
-def table_writer(folder: Path) -> Iterator[TableWriter]:
-    """A writer of the folder's tables. They appear, or replace earlier ones, when the block ends without an error."""
+def table_writer(folder: Path) -> Iterator[Callable[[ItemRows], None]]:
+    """A function that adds an item's rows to the folder's tables, which appear, or replace earlier ones, when the block
+    ends without an error. Items of one question share its samples, so each stream is taken from the first.
+    """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     for left in folder.glob("*.parquet.part*"):  # of a run that was killed; this one has the folder to itself
         left.unlink()
+    waiting: dict[str, list[TableRow]] = {table: [] for table in TABLES}
+    sampled: defaultdict[str, set[str]] = defaultdict(set)  # question_id → streams
     with ExitStack() as stack:
         parts = {table: stack.enter_context(whole_file(folder / f"{table}.parquet")) for table in TABLES}
         opened = {}
         for table, part in parts.items():
             file = stack.enter_context(part.open("wb"))  # of a path, Arrow may think that it is a URI
             opened[table] = stack.enter_context(pq.ParquetWriter(file, arrow_schema(table), compression="zstd"))
-        writer = TableWriter(opened)
-        yield writer
-        writer.write()
 
+        def write(least: int) -> None:
+            for table, rows in waiting.items():
+                if len(rows) >= least:
+                    opened[table].write_table(pa.Table.from_pylist(rows, schema=arrow_schema(table)))
+                    rows.clear()
 
-class TableWriter:
-    """Writes the tables in groups of rows."""
+        def add(rows: ItemRows) -> None:
+            taken = sampled[rows.item.question_id]
+            new = [row for row in rows.samples if row["stream"] not in taken]
+            taken |= {row["stream"] for row in new}
+            for table, added in zip(TABLES, (rows.records, rows.turns, new), strict=True):
+                waiting[table] += added
+            write(_ROWS_A_GROUP)
 
-    def __init__(self, writers: Mapping[str, pq.ParquetWriter]) -> None:
-        self._writers = writers
-        self._buffers: dict[str, list[TableRow]] = {table: [] for table in TABLES}
-        self._sampled: defaultdict[str, set[str]] = defaultdict(set)  # question_id → streams
-
-    def add(self, rows: ItemRows) -> None:
-        """Add an item's rows. Items of one question share its samples, so each stream is taken from the first."""
-        taken = self._sampled[rows.item.question_id]
-        new = [row for row in rows.samples if row["stream"] not in taken]
-        taken |= {row["stream"] for row in new}
-        for table, added in zip(TABLES, (rows.records, rows.turns, new), strict=True):
-            self._buffers[table] += added
-        self.write(_ROWS_A_GROUP)
-
-    def write(self, least: int = 1) -> None:
-        """Write the rows in memory of each table that has at least so many there."""
-        import pyarrow as pa
-
-        for table, rows in self._buffers.items():
-            if len(rows) >= least:
-                self._writers[table].write_table(pa.Table.from_pylist(rows, schema=arrow_schema(table)))
-                rows.clear()
+        yield add
+        write(1)
 
 
 WEIGHTS = "weights.csv"  # of the questions that a study chose
@@ -402,7 +388,8 @@ class Results:
             category on a fresh set of draws.
         """
         rows = of_one_kind(self.records).sort_values("level", key=lambda level: level != Level.STANDARD, kind="stable")
-        table = rows.drop_duplicates("question_id")[_QUESTION_COLUMNS].reset_index(drop=True)
+        shared = [column.name for column in COLUMNS_OF["questions"] if column.name in rows]  # the others are made here
+        table = rows.drop_duplicates("question_id")[shared].reset_index(drop=True)
         n = table["n_samples"].fillna(0).astype(int)
         right = (table["sampled_accuracy"].fillna(0) * n).round().astype(int)
         table["accuracy_low"], table["accuracy_high"] = jeffreys_interval(right, n)
@@ -757,11 +744,8 @@ def sent_together(earlier: Any, now: Any, sign: int = 1) -> Any:
 def check_same_study(folder: Path, asked: Mapping[str, Any], items: Iterable[Item] = ()) -> dict[str, Any] | None:
     """The manifest of the run that the folder holds, None for a new folder. A folder that holds something else, or a
     run with other arguments or `items`, is bad input."""
-    if folder.exists() and not folder.is_dir():
-        raise BadInput(f"{folder} is a file; --out names a folder")
-    manifest = read_manifest(folder)
-    if manifest is None:
-        if folder.is_dir() and not all(entry.name.startswith(_OURS) for entry in folder.iterdir()):
+    if (manifest := read_manifest(folder)) is None:
+        if folder.exists() and not (folder.is_dir() and all(path.name.startswith(_OURS) for path in folder.iterdir())):
             raise BadInput(f"{folder} exists and is not a results folder; give another --out")
         return None
     again = json.loads(json.dumps(dict(asked), default=str))

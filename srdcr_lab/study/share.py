@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -20,23 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from srdcr_lab.models import Store
-from srdcr_lab.models.store import Fact, Kept
 from srdcr_lab.prompts.messages import hashes
 from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import LOCK, one_writer
 from srdcr_lab.records.tables import TABLES
 from srdcr_lab.study.bundle import bundle_of, check_no_traces, pack
 from srdcr_lab.study.opening import study_of
-from srdcr_lab.study.results import (
-    FILES,
-    MANIFEST,
-    SUMMARY,
-    Results,
-    asked_differently,
-    load_run,
-    stored_table,
-    unpack_run,
-)
+from srdcr_lab.study.results import FILES, SUMMARY, Results, asked_differently, load_run, stored_table, unpack_run
 
 _COSTS = ("calls_paid", "cost_usd")  # of the run itself, which a replay does not have
 _UNTIL_IT_FAILED = ["calls_alone", "prompt_tokens", "completion_tokens", "decoding"]
@@ -76,39 +66,36 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
                 remedy = "if a file was edited, the same srdcr run writes it anew; else name the run's own --store"
                 raise BadInput(f"{folder} cannot be replayed from {source}: {differences[0]}; {remedy}")
             used.export(work / "store.jsonl")
+            n = used.count()
         files = {f"run/{name}": folder / name for name in FILES} | {"store.jsonl": work / "store.jsonl"}
         for name, path in files.items():
             check_no_traces(name, path.read_bytes())
         pack(files, target)
-        return sum(map(len, used.draws.values()))
+        return n
 
 
 class _Used(Store):
-    """A store that notes what a study reads; an export holds that alone."""
+    """In memory, what a study reads from the store at `source`: completions, and facts about models."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.draws: dict[tuple[str, str, str], set[int]] = {}
-        self._recalled: set[str] = set()
+    def __init__(self, source: Path) -> None:
+        self._source = Store(source)
+        super().__init__(":memory:")
+
+    def close(self) -> None:
+        self._source.close()
+        super().close()
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
-        completions = super().get(model, request)
-        self.draws.setdefault((model.key, request.digest, request.stream), set()).update(completions)
-        return completions
+        here = super().get(model, request)
+        if len(here) < len(request.draws):
+            here = self._source.get(model, request)
+            self.put(model, request, [*here.values()])
+        return here
 
     def recall(self, model: str, name: str) -> str | None:
-        self._recalled.add(model)
+        for fact in self._source.facts(model):
+            self.remember(model, fact.fact, fact.value)
         return super().recall(model, name)
-
-    def facts(self, model: str | None = None) -> list[Fact]:
-        self._recalled.update([model] if model else [])
-        return [fact for fact in super().facts(model) if fact.model in self._recalled]
-
-    def contents(self, digests: Collection[str] | None = None) -> Iterator[Kept]:
-        for model, request, completions in super().contents({digest for _, digest, _ in self.draws}):
-            draws = self.draws.get((model.key, request.digest, request.stream), ())
-            if used := [each for each in completions if each.draw in draws]:
-                yield model, request, used
 
 
 def replay(source: Path, out: Path) -> Replayed:
@@ -120,8 +107,15 @@ def replay(source: Path, out: Path) -> Replayed:
     with one_writer(out):
         if {entry.name for entry in out.iterdir()} - {LOCK}:
             raise BadInput(f"{out} is not empty; give another --out")
+        shared = out / "shared"
         try:
-            return _replayed(source, out)
+            unpack_run(bundle_of(source) or source, shared)
+            with closing(Store(out / "store.sqlite")) as store:
+                store.merge(shared / "store.jsonl")
+                again = made_again(shared / "run", store, out / "run")
+            before = load_run(shared / "run")
+            differences, notes = tuple(run_differences(before, again)), tuple(surroundings(before))
+            return Replayed(differences, notes, len(TABLES) + 1, before)
         except BaseException:
             for entry in out.iterdir():
                 if entry.is_dir():
@@ -129,16 +123,6 @@ def replay(source: Path, out: Path) -> Replayed:
                 elif entry.name != LOCK:
                     entry.unlink()
             raise
-
-
-def _replayed(source: Path, out: Path) -> Replayed:
-    shared, file = out / "shared", out / "store.sqlite"
-    unpack_run(bundle_of(source) or source, shared)
-    with closing(Store(file)) as store:
-        store.merge(shared / "store.jsonl")
-        again = made_again(shared / "run", store, out / "run")
-    before = load_run(shared / "run")
-    return Replayed(tuple(run_differences(before, again)), tuple(surroundings(before)), len(TABLES) + 1, before)
 
 
 def made_again(folder: Path, store: Store, out: Path) -> Results:
@@ -158,7 +142,7 @@ def run_differences(before: Results, after: Results) -> list[str]:
     # A limit is what was left of the items, and what was made of prompts is compared itself.
     lost = after.manifest["counts"]["failed"] - before.manifest["counts"].get("failed", 0)
     differences = [f"{lost} more rows lack completions (is this the store of the run?)"] if lost > 0 else []
-    differences += [f"{MANIFEST}: {name} {told}" for name in names if name not in ("limit", "prompts_sha256")]
+    differences += [f"run.json: {name} {told}" for name in names if name not in ("limit", "prompts_sha256")]
     folders = before.folder, after.folder
     tables = {f"{table}.parquet": [stored_table(folder, table) for folder in folders] for table in TABLES}
     tables[SUMMARY] = [_summary(folder / SUMMARY) for folder in folders]

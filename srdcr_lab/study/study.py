@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import logging
@@ -18,7 +17,6 @@ from copy import copy
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from functools import cache, partial
-from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,12 +64,11 @@ _POCKET = (
     "made with the pocket model, a model organism trained to know, half-know and not know certain facts: "
     "no evidence about any large model; it knows nothing else, reads other passages less well, and Latin letters only"
 )
-_OF_CHOICES = (*signature(choices).parameters,)[1:]
 
 
 def check_names(given: Iterable[str]) -> None:
     """Raise `TypeError` if a study takes no argument of one of these names."""
-    known = [*_OF_CHOICES, *(each.name for each in fields(Asking)), *signature(Study).parameters]
+    known = [*signature(Study).parameters, *signature(choices).parameters, *(each.name for each in fields(Asking))]
     if unknown := [name for name in given if name not in known]:
         raise TypeError(f"a study has no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
 
@@ -217,7 +214,7 @@ class Study:
 
     def with_confidence(self, kind: str) -> Study:
         """Make the same study with another kind of self-confidence; it shares the store and writes no folder."""
-        return self._beside(choices=replace(self.choices, confidence=choices(confidence=kind).confidence))
+        return self._beside(choices=choices(self.choices, confidence=kind))
 
     @property
     def setup(self) -> Setup:
@@ -282,20 +279,18 @@ class Study:
     async def _run(self, session: Session, folder: Path, progress: bool, paid_before: int) -> None:
         started, causes, waiting = time.monotonic(), Causes(), Waiting(self.methods)
         served, was_done = session.served, self._earlier and self._earlier["status"] == "done"
-        loop = asyncio.get_running_loop()  # the summary needs scipy, which is imported while models answer
-        early = loop.call_later(1, partial(loop.run_in_executor, None, import_module, "scipy.special"))
         stopped: BudgetExhausted | None = None
         try:
             if self.asking.batch and not self.asking.offline:
                 tell = partial(print, file=sys.stderr, flush=True) if progress else lambda _: None
                 await ask_in_waves(self._waves(), tell=tell)
             bar = progress_bar(session, len(self.items) * len(each_setup(self.methods, self.setup)), show=progress)
-            with table_writer(folder) as writer, bar as counted:
+            with table_writer(folder) as add, bar as counted:
                 try:
                     async with aclosing(run_items(self.setup, self.methods, on_done=counted)) as finished:
                         async for rows in finished:
                             causes.add(rows.replies)
-                            writer.add(waiting.hold_back(rows))
+                            add(waiting.hold_back(rows))
                 except BudgetExhausted as reason:
                     if was_done:  # its tables stay, as where a repeat is interrupted
                         raise
@@ -305,16 +300,14 @@ class Study:
                     place = session.store.path
                     raise BadInput(f"{place} holds nothing of the run in {folder}, whose tables stay; name its --store")
                 for rows in waiting.settled():
-                    writer.add(rows)
+                    add(rows)
         except BaseException as error:
-            early.cancel()
             if isinstance(error, SrdcrError):  # not an interrupt: what is in flight may be billed, so it is awaited
                 await session.landed()
             await session.abandon()
             with suppress(OSError):  # a full disk, which is what the error says
                 self._write_manifest(folder, "stopped")
             raise
-        early.cancel()
         results = Results(folder)
         before = (folder / SUMMARY).read_text("utf-8") if was_done and (folder / SUMMARY).is_file() else None
         write_whole(folder / SUMMARY, after := csv_text(results.summary))

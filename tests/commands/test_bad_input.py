@@ -179,8 +179,7 @@ def test_a_refusal_reads_no_weights(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["file", "file/inside"])
 def test_a_folder_that_cannot_be(tmp_path: Path, openai: list[object], refused: Refused, place: str) -> None:
     (tmp_path / "file").touch()
-    found = refused("run", *openai, "--out", tmp_path / place)
-    assert "give another --out" in found or "names a folder" in found
+    assert "give another --out" in refused("run", *openai, "--out", tmp_path / place)
 
 
 @pytest.mark.parametrize(("place", "says"), [

@@ -185,8 +185,8 @@ def test_an_empty_folder_and_what_a_run_leaves_that_was_killed_before_it_began_a
 
 
 def _fail_after(rows: int, folder: Path) -> None:
-    with table_writer(folder) as writer:
-        writer.add(ItemRows(SimpleNamespace(question_id="q"), records=[{"item_id": "a"}] * rows))  # type: ignore[arg-type]
+    with table_writer(folder) as add:
+        add(ItemRows(SimpleNamespace(question_id="q"), records=[{"item_id": "a"}] * rows))  # type: ignore[arg-type]
         assert list(folder.glob("*.part-*"))
         raise RuntimeError
 
@@ -218,9 +218,9 @@ def test_a_folder_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_rows_of_many_groups_arrive_in_order(tmp_path: Path) -> None:
     names = [f"row-{number}" for number in range(12_001)]
-    with table_writer(tmp_path) as writer:
+    with table_writer(tmp_path) as add:
         for name in names:
-            writer.add(ItemRows(SimpleNamespace(question_id="q"), records=[{"item_id": name}]))  # type: ignore[arg-type]
+            add(ItemRows(SimpleNamespace(question_id="q"), records=[{"item_id": name}]))  # type: ignore[arg-type]
     table = pq.read_table(tmp_path / "records.parquet")
     assert table.column("item_id").to_pylist() == names
 

@@ -194,7 +194,7 @@ def test_a_shard_that_opens_no_store_and_one_that_closes_both(tmp_path: Path, mo
     shard = cluster._ShardStore(tmp_path / "1.sqlite", tmp_path / "earlier.sqlite")
     shard.close()
     with pytest.raises(Stopped, match="closed"):
-        shard._earlier.count()  # type: ignore[union-attr]
+        shard._earlier.count()
 
 
 def test_one_budget_holds_over_all_shards(ray: Any, loopback: Loopback, tmp_path: Path) -> None:

@@ -229,7 +229,8 @@ def test_a_full_disk_ends_the_asking(items_csv: Path, tmp_path: Path, monkeypatc
     def full(*_: object) -> None:
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("srdcr_lab.study.results.TableWriter.add", full)
+    monkeypatch.setattr("srdcr_lab.study.results._ROWS_A_GROUP", 1)
+    monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_table", full)
 
     class OnlyTheBridge(ScriptedModel):
         async def complete(self, request: Request) -> tuple[Completion, ...]:

@@ -8,6 +8,7 @@ does, so it reports every error at which loading would stop.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tomllib
@@ -15,34 +16,23 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from http.client import HTTPException
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS as YEAR_OFFSETS
 from srdcr_lab.answers.wording import ENGLISH, tokens
-from srdcr_lab.data import facts, readers
+from srdcr_lab.data import facts, readers, tables
 from srdcr_lab.data.items import ItemSet, grouped, is_frozen, not_evaluated, standard_item, thaw, with_exemplars
 from srdcr_lab.data.perturbing import Refusal, checked_offsets, traits_in
-from srdcr_lab.data.rows import lacks_its_claim, read_table
-from srdcr_lab.data.tables import (
-    LISTS,
-    WRITTEN,
-    check_columns,
-    checked_rows,
-    items_from_frame,
-    left_out_by_reason,
-    missing_columns,
-    shortened,
-    sorted_out,
-)
+from srdcr_lab.data.rows import read_table
+from srdcr_lab.data.tables import LISTS, WRITTEN, check_columns, checked_rows, items_from_frame, missing_columns
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Needs
-from srdcr_lab.records.files import csv_text, folder, sha256_of, to_write, whole_file
+from srdcr_lab.records.files import csv_text, folder, sha256_of, to_write, whole_file, write_whole
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
 
 if TYPE_CHECKING:
@@ -50,7 +40,6 @@ if TYPE_CHECKING:
 
 LARGEST = 500_000_000  # bytes; no published file comes near
 _TIMEOUT_S = 30
-_CHUNK = 1 << 20
 _SHIPPED: Mapping[str, Callable[[int, tuple[int, ...]], ItemSet]] = {
     "facts": lambda seed, offsets: facts.standard(),
     "facts:testbed": facts.testbed,
@@ -188,7 +177,7 @@ def write_items(items: ItemSet, path: Path) -> None:
     frame["is_control"] = frame["is_control"].map({True: "true", False: ""})
     frame["is_exemplar"] = [*[""] * len(items), *["true"] * len(exemplars)]
     frame.loc[frame["is_exemplar"] == "true", ["perturbation_kind", "level"]] = ""
-    frame["argued"] = ["true" if item.context and lacks_its_claim(item) else "" for item in (*items, *exemplars)]
+    frame["argued"] = ["true" if item.context and tables.lacks_its_claim(item) else "" for item in (*items, *exemplars)]
     frame = frame[[*WRITTEN, "argued"]].astype(dict.fromkeys(WRITTEN, str) | {"perturbation_value": "Float64"})
     rare = [name for name in (*LISTS, "argued") if name not in ("aliases", "flags")]
     frame = frame.drop(columns=[name for name in rare if not frame[name].any()])
@@ -278,13 +267,14 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages", stri
     check_columns(frame, source.columns, str(file), f"{name} as published has {described(source.columns)}")
     made = readers.in_our_columns(frame, file.name, read, source.reader or name)
     name, note = (f"{name}:documents", _SHUFFLED) if form == "documents" else (name, source.note)
-    pairs, _, faults = sorted_out(list(checked_rows(made, file.name)), name, strict=strict)
+    pairs, _, faults = tables.sorted_out(list(checked_rows(made, file.name)), name, strict=strict)
     items = [item for _, item in pairs]
     if any(item.has(Needs.PASSAGE) for item in items):
         whole = with_exemplars(name, items, (), facts.exemplars())
     else:
         whole = ItemSet(name, tuple(items), not_evaluated(facts.exemplars(), items))
-    notes = [*([f"{name}: {note}"] if note else []), *shortened(pairs, name), *left_out_by_reason(faults, name)]
+    notes = [f"{name}: {note}"] if note else []
+    notes += [*tables.shortened(pairs, name), *tables.left_out_by_reason(faults, name)]
     if n := sum(not item.is_standard and _mentions_gold(item) for item in whole):
         notes.append(f"{name}: {n} false passages mention the gold answer beside their claim")
     return replace(whole, notes=(*notes, *whole.notes))
@@ -303,15 +293,10 @@ def described(columns: Sequence[str]) -> str:
     return ", ".join(column.replace("|", " or ") for column in columns)
 
 
-def cache_folder() -> Path:
-    """The folder for downloaded files."""
-    own = os.environ.get("SRDCR_DATA")
-    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "srdcr_lab"
-
-
 def benchmark_file(source: Benchmark) -> Path:
     """The path of a benchmark's file once it has been downloaded."""
-    return cache_folder() / source.name / source.url.rpartition("/")[2]
+    shared = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "srdcr_lab"
+    return Path(os.environ.get("SRDCR_DATA") or shared) / source.name / source.url.rpartition("/")[2]
 
 
 def _fetched(source: Benchmark) -> Path:
@@ -332,36 +317,28 @@ def download(source: Benchmark) -> tuple[Path, str]:
 
     The file gets its name only when it is complete and its checksum is right; otherwise `BadInput` says why.
     """
-    target = benchmark_file(source)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(target) as part:
-        with part.open("wb") as file:
-            _download(source, file)
-        digest = sha256_of(part)
-        if source.sha256 and digest != source.sha256:
-            raise BadInput(
-                f"{source.url} has the sha256 {digest}, expected {source.sha256}; nothing was kept: the file has "
-                f"changed since, so look at {source.home}, and use a copy you trust with --items {source.name}=FILE"
-            )
-    agrees = "as published" if source.sha256 else f"{digest}; none is published to compare it with"
-    return target, f"{source.name}: {target}, sha256 {agrees}"
-
-
-def _download(source: Benchmark, file: BinaryIO) -> None:
     if urlsplit(source.url).scheme not in ("https", "http"):
         raise BadInput(f"{source.name}: {source.url} is not a web address")
     try:
         with urllib.request.urlopen(source.url, timeout=_TIMEOUT_S) as answer:  # noqa: S310 (scheme checked above)
-            expected = answer.headers.get("Content-Length") or ""
-            for chunk in iter(partial(answer.read, _CHUNK), b""):
-                file.write(chunk)
-                if file.tell() > LARGEST:
-                    raise BadInput(f"{source.url} is larger than {LARGEST:,} bytes; {_by_hand(source)}")
+            expected, content = answer.headers.get("Content-Length") or "", answer.read(LARGEST + 1)
     except (HTTPException, OSError) as error:
         reason = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
         raise BadInput(f"cannot download {source.name} ({reason}); {_by_hand(source)}") from None
-    if expected.isdigit() and file.tell() != int(expected):
+    if len(content) > LARGEST:
+        raise BadInput(f"{source.url} is larger than {LARGEST:,} bytes; {_by_hand(source)}")
+    if expected.isdigit() and len(content) != int(expected):
         raise BadInput(f"fetching {source.name} was interrupted; run the same command again, or {_by_hand(source)}")
+    digest, target = hashlib.sha256(content).hexdigest(), benchmark_file(source)
+    if source.sha256 and digest != source.sha256:
+        raise BadInput(
+            f"{source.url} has the sha256 {digest}, expected {source.sha256}; nothing was kept: the file has "
+            f"changed since, so look at {source.home}, and use a copy you trust with --items {source.name}=FILE"
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(target, content)
+    agrees = "as published" if source.sha256 else f"{digest}; none is published to compare it with"
+    return target, f"{source.name}: {target}, sha256 {agrees}"
 
 
 def _by_hand(source: Benchmark) -> str:

@@ -13,9 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab import answers
-from srdcr_lab.answers.kinds import kind_of
-from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option
+from srdcr_lab.records import BadInput, Document, DocumentKind, Option
 from srdcr_lab.records.files import check_decoded_size, plain_cell, read_json
 from srdcr_lab.records.vocabulary import HALF_CHARACTER, did_you_mean
 
@@ -146,14 +144,6 @@ def _object(entry: Any, unit: str, number: int, file: str) -> dict[str, Any] | B
     if isinstance(value, dict) and HALF_CHARACTER.search("".join(value)):
         return BadInput(f"{where}: a name holds half of a character (a lone surrogate); repair the text")
     return value if isinstance(value, dict) else BadInput(f'{where}: a {unit} is an object such as {{"question": "…"}}')
-
-
-class LacksAnswer(BadInput):
-    """A passage does not contain the answer that it is said to claim; `row` is the row number."""
-
-    def __init__(self, sentence: str, row: int) -> None:
-        super().__init__(sentence)
-        self.row = row
 
 
 @dataclass(slots=True)
@@ -354,28 +344,3 @@ def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ..
     order = list(documents)
     random.Random(f"documents|{question}").shuffle(order)
     return tuple(replace(document, document_id=str(i)) for i, document in enumerate(order, start=1))
-
-
-def lacks_its_claim(item: Item) -> bool:
-    """Whether a passage does not state what it claims, for answer types that are stated in words."""
-    claim = item.claimed_answer, item.answer_type, item.unit, item.aliases if item.is_standard else ()
-    return kind_of(item.answer_type).is_stated and not answers.states(item.context, *claim)
-
-
-def unreadable(item: Item) -> str:
-    """Why no reply can be read as the item's gold answer or an alias; empty if one can."""
-    gold = item.gold_answer, item.answer_type, item.unit, item.aliases
-    replies = (answers.read(text, item) for text in (item.gold_answer, *item.aliases))
-    if any(reply is not None and answers.equal(reply, *gold) for reply in replies):
-        return ""
-    return f"no reply is read as the {item.answer_type} {item.gold_answer[:50]!r}, so no answer could be right"
-
-
-def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:
-    """The item with the wrong answers that are listed or claimed by misleading documents, except those that are
-    right.
-    """
-    asserted = [document.answer for document in item.documents if document.kind is DocumentKind.MISINFO]
-    distinct = dict.fromkeys(filter(None, (*named, *asserted)))
-    wrong = (each for each in distinct if not any(answers.counts_as(each, gold, item) for gold in item.gold_answers))
-    return replace(item, wrong_answers=tuple(wrong)) if distinct else item

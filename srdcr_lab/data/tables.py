@@ -26,20 +26,8 @@ from srdcr_lab.data.items import (
     with_exemplars,
     without_particulars,
 )
-from srdcr_lab.data.rows import (
-    DOCUMENT_KEYS,
-    LONGEST_ANSWER,
-    REQUIRED,
-    LacksAnswer,
-    Row,
-    documents_in,
-    lacks_its_claim,
-    options_in,
-    rows_of,
-    unreadable,
-    with_wrong_answers,
-)
-from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, PerturbationKind
+from srdcr_lab.data.rows import DOCUMENT_KEYS, LONGEST_ANSWER, REQUIRED, Row, documents_in, options_in, rows_of
+from srdcr_lab.records import AnswerType, BadInput, DocumentKind, Exemplar, Item, Level, PerturbationKind
 from srdcr_lab.records.types import PREVIOUS
 from srdcr_lab.records.vocabulary import did_you_mean, n_of, visible
 
@@ -60,6 +48,14 @@ _OPTION = re.compile(r"(?i)[a-j]|(?:option|choice)s?[ _-]?[a-j1-9]")
 _SHOWN = frozenset({"context", "documents", "options", "hops"})  # without any of them, a table is closed-book
 _NAMED, _NOTED, _NUMBERED = 3, 5, 12  # rows that one sentence names, that have a note each, and whose numbers are given
 MOST_HOPS = 10
+
+
+class LacksAnswer(BadInput):
+    """A passage does not contain the answer that it is said to claim; `row` is the row number."""
+
+    def __init__(self, sentence: str, row: int) -> None:
+        super().__init__(sentence)
+        self.row = row
 
 
 def missing_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
@@ -432,3 +428,28 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
         told = f"the passage does not contain the answer {claim!r}{hint}; correct it, add its spelling to aliases, or"
         raise LacksAnswer(f"{row.place('context')}: {told} put what a false one says into claimed_answer", row.number)
     return item
+
+
+def lacks_its_claim(item: Item) -> bool:
+    """Whether a passage does not state what it claims, for answer types that are stated in words."""
+    claim = item.claimed_answer, item.answer_type, item.unit, item.aliases if item.is_standard else ()
+    return kind_of(item.answer_type).is_stated and not answers.states(item.context, *claim)
+
+
+def unreadable(item: Item) -> str:
+    """Why no reply can be read as the item's gold answer or an alias; empty if one can."""
+    gold = item.gold_answer, item.answer_type, item.unit, item.aliases
+    replies = (answers.read(text, item) for text in (item.gold_answer, *item.aliases))
+    if any(reply is not None and answers.equal(reply, *gold) for reply in replies):
+        return ""
+    return f"no reply is read as the {item.answer_type} {item.gold_answer[:50]!r}, so no answer could be right"
+
+
+def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:
+    """The item with the wrong answers that are listed or claimed by misleading documents, except those that are
+    right.
+    """
+    asserted = [document.answer for document in item.documents if document.kind is DocumentKind.MISINFO]
+    distinct = dict.fromkeys(filter(None, (*named, *asserted)))
+    wrong = (each for each in distinct if not any(answers.counts_as(each, gold, item) for gold in item.gold_answers))
+    return replace(item, wrong_answers=tuple(wrong)) if distinct else item

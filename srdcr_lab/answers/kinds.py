@@ -305,15 +305,16 @@ def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
     return None if canonical is None or kind.is_no_answer(canonical) else canonical
 
 
-def flagged(table: str, passage: str, spans: Sequence[Span]) -> Iterator[Doubt]:
-    """What may give away the answer that these spans state, by a table of flags in ``english.toml``."""
+def flagged(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
+    """What may give away the answer that these spans state, by the tables of flags in ``english.toml``."""
+    passage, tables = item.context, ENGLISH["flags"].get(item.answer_type, {})
     texts = {
         "passage": [passage],
         "sentence": [wording.sentence_at(passage, span.start) for span in spans],
         "behind": [passage[span.end : span.end + _BEHIND] for span in spans],
     }
     for where, some in texts.items():
-        for sentence, words in ENGLISH["flags"][table].get(where, {}).items():
+        for sentence, words in tables.get(where, {}).items():
             if match := next(filter(None, map(worded(f"(?i:{words})").search, some)), None):
                 yield Audit.FLAGGED, f"{sentence}: {match[0].strip()!r}"
 

@@ -96,14 +96,14 @@ class Spoken:
     continents: frozenset[str] = frozenset()
 
 
-@lru_cache(maxsize=64)  # each of a pool is compared with the same passage
-def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType) -> Spoken:
+def spoken_of(item: Item) -> Spoken:
     """What a question and its passage say of the answer; the answer's own words do not count.
 
     A role counts in the question and beside the answer; a country if it is a person's, and for a city anywhere.
     """
-    spans = find(passage, answer, answer_type)
-    if answer_type is AnswerType.CITY:
+    question, passage, answer = item.question, item.context, item.gold_answer
+    spans = find(passage, answer, item.answer_type)
+    if item.answer_type is AnswerType.CITY:
         region, rest = answer.partition(", ")[2], wording.without(passage, spans)
         lies_in = {match[1] for span in spans if (match := pattern("lies_in").match(passage, span.end))}
         lies_in |= {region} if region and region in rest else set()
@@ -313,7 +313,7 @@ class Name(Kind):
         level.
         """
         own = all_traits(item, wanted.traits)
-        spoken = spoken_of(item.question, item.context, item.gold_answer, self.answer_type)
+        spoken = spoken_of(item)
         pool = wanted.pools.get((item.domain, self.answer_type), {})
         real = [name for name in pool if self._is_other(name, item)]
         enough = real if len(real) >= SMALLEST_POOL else ()
@@ -465,17 +465,10 @@ def other_words(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
     people = ENGLISH["demonyms"].get(item.gold_answer.partition(",")[0], "").replace("*", "s?").replace(", ", "|")
     if people and (found := re.search(rf"(?<!\w)(?:{people})(?!\w)", passage)):
         yield Audit.FLAGGED, f"the passage names the people of the answer: {found[0]!r}"
-    yield from derived_words(item)
-
-
-def derived_words(item: Item) -> Iterator[Doubt]:
-    """Words made of the answer and an ending: "Parisians", "Venetian", "Fordism"."""
-    context = fold_letters(item.context)[0]
     own = {word for answer in (item.gold_answer, *item.aliases) for word in tokens(answer)}
-    for word in sorted(own):
-        stem = word[: max(4, len(word) - 2)]
-        others = re.findall(rf"(?<!\w){re.escape(stem)}[^\W\d_]{{1,8}}(?!\w)", context) if len(word) > 3 else ()
-        if derived := next((other for other in others if other not in own), ""):
+    for stem in (word[: max(4, len(word) - 2)] for word in sorted(own) if len(word) > 3):
+        others = re.findall(rf"(?<!\w){re.escape(stem)}[^\W\d_]{{1,8}}(?!\w)", fold_letters(passage)[0])
+        if derived := next((other for other in others if other not in own), ""):  # "Parisians", "Fordism"
             yield Audit.FLAGGED, f"the passage contains a word derived from the answer: {derived!r}"
             return
 

@@ -29,13 +29,10 @@ GroupKey = TypeVar("GroupKey")
 Group = list[Item]  # the forms of one question
 Stratum = Callable[[Group], object]
 _STRATA: tuple[Stratum, ...] = (
+    lambda group: sum(document.kind is DocumentKind.MISINFO for document in group[0].documents),
     lambda group: group[0].domain,
     lambda group: tuple(item.level for item in group),
     lambda group: tuple(item.perturbation_value for item in group),
-)
-_OF_DOCUMENTS: tuple[Stratum, ...] = (
-    lambda group: sum(document.kind is DocumentKind.MISINFO for document in group[0].documents),
-    *_STRATA,
 )
 _perturbation = attrgetter("perturbation_kind", "level", "perturbation_value")
 _SAID_OF = ("flags", "is_control")  # what is said of an item and changes no request
@@ -113,11 +110,11 @@ class ItemSet:
         ItemSet
             The items whose `flags` are empty; a note says how many are left out.
         """
-        kept = tuple(item for item in self.items if not item.flags)
-        if not kept:
+        kept = part_of(self, (item for item in self.items if not item.flags))
+        if not kept.items:
             raise BadInput(f"{self.name}: every item is flagged; run without --unflagged, or reword the passages")
-        told = f"{self.name}: {n_of(len(self.items) - len(kept), 'flagged items')} left out"
-        return replace(self, items=kept, notes=(*(note for note in self.notes if _FLAGGED not in note), told))
+        told = f"{self.name}: {n_of(len(self) - len(kept), 'flagged items')} left out"
+        return replace(kept, notes=(*kept.notes, told))
 
     def pool(self, item: Item) -> tuple[Exemplar, ...]:
         """Return the exemplars for an item.
@@ -209,7 +206,7 @@ class ItemSet:
         questions = list(grouped(self.items, lambda item: item.question_id).values())
         if not whole:
             questions = _fewer_false_forms(questions, n // len(questions), random.Random(f"{seed}|forms"))
-        strata = _OF_DOCUMENTS if any(item.documents for item in self.items) else _STRATA
+        strata = _STRATA if any(item.documents for item in self.items) else _STRATA[1:]
         groups = _in_proportion(questions, strata, random.Random(seed))
         chosen: list[Item] = []
         for group in groups:

@@ -134,11 +134,9 @@ def opened(
     if equals and not path.exists():
         benchmark(name)  # which it is not
     if not path.suffix and not path.exists():
-        near = did_you_mean(str(source), (*SHIPPED, *BENCHMARKS))
-        raise BadInput(
-            f"unknown items {str(source)!r}{near}; expected {', '.join(SHIPPED)}, a benchmark "
-            f"({', '.join(BENCHMARKS)}; or NAME=FILE) or a file (.csv, .jsonl, .parquet)"
-        )
+        near, shipped = did_you_mean(str(source), (*SHIPPED, *BENCHMARKS)), ", ".join(SHIPPED)
+        others = f"a benchmark ({', '.join(BENCHMARKS)}; or NAME=FILE) or a file (.csv, .jsonl, .parquet)"
+        raise BadInput(f"unknown items {str(source)!r}{near}; expected {shipped}, {others}")
     if is_frozen(path):
         return thaw(path)
     frame = read_table(path, strict=False)
@@ -305,10 +303,8 @@ def _fetched(source: Benchmark) -> Path:
     if not path.is_file():
         raise BadInput(f"{source.name} is not fetched yet; run srdcr data fetch {source.name}, or {_by_hand(source)}")
     if source.sha256 and (digest := sha256_of(path)) != source.sha256:
-        raise BadInput(
-            f"{path} has the sha256 {digest}, expected {source.sha256}; delete it and run srdcr data fetch "
-            f"{source.name}, or name a copy you trust with --items {source.name}=FILE"
-        )
+        told = f"{path} has the sha256 {digest}, expected {source.sha256}; delete it and run srdcr data fetch"
+        raise BadInput(f"{told} {source.name}, or name a copy you trust with --items {source.name}=FILE")
     return path
 
 
@@ -331,10 +327,9 @@ def download(source: Benchmark) -> tuple[Path, str]:
         raise BadInput(f"fetching {source.name} was interrupted; run the same command again, or {_by_hand(source)}")
     digest, target = hashlib.sha256(content).hexdigest(), benchmark_file(source)
     if source.sha256 and digest != source.sha256:
-        raise BadInput(
-            f"{source.url} has the sha256 {digest}, expected {source.sha256}; nothing was kept: the file has "
-            f"changed since, so look at {source.home}, and use a copy you trust with --items {source.name}=FILE"
-        )
+        told = f"{source.url} has the sha256 {digest}, expected {source.sha256}; nothing was kept: the file has changed"
+        copy = f"a copy you trust with --items {source.name}=FILE"
+        raise BadInput(f"{told} since, so look at {source.home}, and use {copy}")
     target.parent.mkdir(parents=True, exist_ok=True)
     write_whole(target, content)
     agrees = "as published" if source.sha256 else f"{digest}; none is published to compare it with"

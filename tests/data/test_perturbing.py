@@ -414,9 +414,9 @@ def test_a_city_stays_in_the_country_that_the_passage_names() -> None:
 
 
 def test_the_miss_is_no_lady_and_a_city_lies_in_no_person() -> None:
-    assert spoken_of("Who did?", "After the miss, Jo Doe won.", "Jo Doe", NAME).genders == frozenset()
-    assert spoken_of("Where?", "In Bergen, Chopin played.", "Bergen", CITY).lies_in == frozenset()
-    assert spoken_of("Where?", "Their European tour began in Bergen.", "Bergen", CITY).continents == {"europe"}
+    assert spoken_of(named("After the miss, Jo Doe won.", "Jo Doe")).genders == frozenset()
+    assert spoken_of(named("In Bergen, Chopin played.", "Bergen", CITY)).lies_in == frozenset()
+    assert spoken_of(named("Their European tour began in Bergen.", "Bergen", CITY)).continents == {"europe"}
     assert inferred(named("The show was in Boston.", "Boston", CITY)).country == "United States"
     assert inferred(named("He left his wife Jo Doe. He wept.", "Jo Doe")).gender == "f"
 

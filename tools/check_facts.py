@@ -162,7 +162,7 @@ def _complaints(fact: Row) -> Iterator[tuple[str, str]]:
         if not any(_names(text, word) for word in words):
             looked_for = f"(looked for {', '.join(words) or 'no word'})"
             yield "passage and question agree", f"the {name} does not name the subject {subject!r} {looked_for}"
-    if kind_of(answer_type).has_unit is not bool(unit):
+    if (answer_type is AnswerType.NUMBER) is not bool(unit):
         yield "unit", f"the answer is a {answer_type}, its unit {unit!r}; a number has one, nothing else has"
     elif unit and any(span.partial for span in spans):
         yield "unit", f"the passage states {gold} without its unit {unit!r} right behind it"

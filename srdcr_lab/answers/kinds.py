@@ -135,7 +135,6 @@ class Kind:
     is_value: ClassVar[bool] = False  # an amount, a point in time, yes or no: read from a sentence, in canonical form
     is_stated: ClassVar[bool] = True  # a passage that claims such an answer says it in words
     is_proper: ClassVar[bool] = False  # a name: in a sentence it has capitals
-    has_unit: ClassVar[bool] = False
     perturbation: ClassVar[PerturbationKind] = PerturbationKind.NONE
 
     def __init_subclass__(cls) -> None:
@@ -455,21 +454,14 @@ def guess_type(answers: Sequence[str], question: str = "") -> AnswerType:
     tells a year of any form, a count of four digits, a person and a city.
     """
     given = [wording.fold_digits(answer).strip() for answer in answers if answer and answer.strip()]
-    if given and question:
-        return _guessed(given[0], question)
-    fitting = (answer_type for answer_type in AnswerType if given and kind_of(answer_type).guesses(given))
-    return next(fitting, AnswerType.TEXT)
-
-
-def _guessed(answer: str, question: str) -> AnswerType:
-    """The first type for whose words a question asks, and of which its answer is one; else that of the answer alone."""
-    for answer_type, asks in ENGLISH["asks"].items():
-        kind = kind_of(AnswerType(answer_type))
+    for asked, words in ENGLISH["asks"].items() if given and question else ():
+        kind, answer = kind_of(AnswerType(asked)), given[0]
         is_named = kind.is_value or (answer[0].isupper() and wording.is_capitalised(answer))
-        if is_named and normalise(answer, kind.answer_type) and worded(f"(?i:{asks})").search(question):
+        if is_named and normalise(answer, kind.answer_type) and worded(f"(?i:{words})").search(question):
             return kind.answer_type
-    alone = guess_type([answer])
-    return AnswerType.TEXT if alone is AnswerType.NUMBER and re.search(r"\d.*[A-Z][a-z]", answer) else alone
+    alone = next((each for each in AnswerType if given and kind_of(each).guesses(given)), AnswerType.TEXT)
+    is_part = alone is AnswerType.NUMBER and question and re.search(r"\d.*[A-Z][a-z]", given[0])  # "the 7 Dwarfs"
+    return AnswerType.TEXT if is_part else alone
 
 
 def _canonical_forms(answers: Sequence[str], answer_type: AnswerType, unit: str) -> list[str]:

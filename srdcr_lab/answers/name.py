@@ -391,10 +391,9 @@ def _none_for(degree: str, item: Item, others: int) -> str:
     if degree == "comical":
         return "every absurd name contradicts what the passage says of gender or place; name the gender in its column"
     if others < SMALLEST_POOL:
-        return (
-            f"the domain {item.domain!r} has {others} other answers of type {item.answer_type} that the "
-            f"passage does not mention; a substitution needs {SMALLEST_POOL} wrong ones, so give a pool"
-        )
+        found = f"the domain {item.domain!r} has {others} other answers of type {item.answer_type}"
+        needed = f"a substitution needs {SMALLEST_POOL} wrong ones, so give a pool"
+        return f"{found} that the passage does not mention; {needed}"
     fits = f"is nearly {item.gold_answer} and fits" if degree == "slight" else "fits"
     return f"none of {others} other answers {fits} the passage; name some in the column near or give a pool"
 

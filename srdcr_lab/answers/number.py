@@ -145,7 +145,6 @@ class Number(Kind):
 
     answer_type = AnswerType.NUMBER
     is_value = True
-    has_unit = True
     perturbation = PerturbationKind.FACTOR
 
     def quantity(self, item: Item | None = None) -> str:

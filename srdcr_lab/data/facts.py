@@ -66,7 +66,7 @@ def _table() -> pd.DataFrame:
 @cache
 def standard() -> ItemSet:
     """`facts`: every shipped question with its true passage."""
-    rows = _table().assign(item_id=_table()["question_id"], is_control=_table()["fame_band"].eq("invented").astype(str))
+    rows = _table().assign(is_control=_table()["fame_band"].eq("invented").astype(str))
     return items_from_frame(rows, "facts", exemplars(), strict=True, is_ours=True)
 
 

@@ -551,10 +551,9 @@ def perturb(
     if pool is not None:
         types = dict.fromkeys(answer_type for _, answer_type in pools)
         if len(types) > 1 and not isinstance(pool, Mapping):
-            raise BadInput(
-                f"{source.name} has answers of the types {' and '.join(types)}, and the pool does not say which of its "
-                "names is which: give a .csv with the columns gold_answer and answer_type (in Python, a dict by type)"
-            )
+            told = f"{source.name} has answers of the types {' and '.join(types)}"
+            how = "give a .csv with the columns gold_answer and answer_type (in Python, a dict by type)"
+            raise BadInput(f"{told}, and the pool does not say which of its names is which: {how}")
         given = pool if isinstance(pool, Mapping) else dict.fromkeys(types, pool)
         if unknown := [each for each in given if each not in [*AnswerType]]:
             raise BadInput(f"the pool has names of the type {unknown[0]!r}; expected {', '.join(AnswerType)}")

@@ -68,8 +68,7 @@ def _contradicted(true: Cells, tag: str, context: str, claim: str) -> Cells:
 _IN_UNIT = re.compile(r"(?<!\w)in ([^\W\d_]+(?:/[^\W\d_]+)?)")
 _CLASHEVAL_DOMAINS: Mapping[str, tuple[str, AnswerType]] = {  # data set → our domain, the type of its answers
     "names": ("names", AnswerType.NAME), "locations": ("cities", AnswerType.CITY), "years": ("years", AnswerType.YEAR),
-    "records": ("records", AnswerType.NUMBER), "news": ("news", AnswerType.NUMBER),
-    "drugs": ("drugs", AnswerType.NUMBER),
+    **{name: (name, AnswerType.NUMBER) for name in ("records", "news", "drugs")},
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import csv
 import math
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -194,23 +195,19 @@ class Row:
 
     def one_of(self, column: str, known: Iterable[str], default: str = "") -> str:
         """The text of a cell, which must be one of the known values."""
-        text = self.text(column)
-        if default and not text:
-            return default
+        text = self.text(column, default)
         if text not in (names := list(known)):
             raise self.bad(column, f"{text!r:.40} is none of {', '.join(names)}{did_you_mean(text, names)}")
         return text
 
     def number_in(self, column: str) -> float | None:
         """The finite number in a cell; None if it is empty."""
-        text = self.text(column)
-        try:
-            number = float(text) if text else None
-        except ValueError:
-            number = math.nan
-        if number is not None and not math.isfinite(number):
-            raise self.bad(column, f"{text!r:.40} is not a number; leave the cell empty where there is none")
-        return number
+        if not (text := self.text(column)):
+            return None
+        with suppress(ValueError):
+            if math.isfinite(number := float(text)):
+                return number
+        raise self.bad(column, f"{text!r:.40} is not a number; leave the cell empty where there is none")
 
     def flag(self, column: str) -> bool | None:
         """Whether a cell says true (or 1) or false (or 0); None if it is empty."""

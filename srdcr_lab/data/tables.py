@@ -93,10 +93,9 @@ def items_from_frame(
     notes = [*left_out(faults, name), *shortened(pairs, name), *flags_counted(whole.items, name)]
     notes += _doubts(checked, items)
     if unstated := condition_unstated(pairs):
-        notes.append(
-            f"{name}: taken to be true, since claimed_answer and perturbation_kind are empty: "
-            f"{n_of(len(unstated), 'passages')} that need not contain the answer (options, yes or no, argued)"
-        )
+        passages = f"{n_of(len(unstated), 'passages')} that need not contain the answer (options, yes or no, argued)"
+        why = "since claimed_answer and perturbation_kind are empty"
+        notes.append(f"{name}: taken to be true, {why}: {passages}")
     return replace(whole, notes=(*notes, *whole.notes))
 
 
@@ -139,10 +138,9 @@ def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
         yield from map(str, faults[:_NOTED])
     if numbers := [str(fault.row) for fault in faults if isinstance(fault, LacksAnswer)]:
         which = ", ".join(numbers[:_NUMBERED]) + (" …" if len(numbers) > _NUMBERED else "")
-        yield (
-            f"{name}: {len(numbers):,} of these because the passage does not contain the answer (row "
-            f"{which}); if a passage argues for its answer in other words, set the column argued"
-        )
+        why = f"because the passage does not contain the answer (row {which})"
+        advice = "if a passage argues for its answer in other words, set the column argued"
+        yield f"{name}: {len(numbers):,} of these {why}; {advice}"
 
 
 def left_out_by_reason(faults: Sequence[BadInput], name: str) -> Iterator[str]:
@@ -358,7 +356,7 @@ def _with_answer(row: Row, make: Callable[..., Item], of_all: AnswerType) -> Ite
         how = "as 14 July 1789 or 1789-07-14" if answer_type is AnswerType.DATE else "as a reply would"
         told = f"{gold!r:.60} is no answer of type {answer_type}"
         raise row.bad("gold_answer", f"{told}; write it {how}, or take another type ({', '.join(AnswerType)})")
-    if unit and not kind_of(answer_type).has_unit:
+    if unit and answer_type is not AnswerType.NUMBER:
         raise row.bad("unit", f"is {unit!r}, but an answer of type {answer_type} has none; leave it empty")
     if unit and " " in canonical:  # the canonical form keeps a unit that disagrees
         raise row.bad("unit", f"is {unit!r}, but the gold answer is {gold!r}; write both in one unit")

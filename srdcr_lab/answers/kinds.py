@@ -65,7 +65,7 @@ class NoClaim(ValueError):
 class Traits:
     """What is known of an answer; unknown traits are empty.
 
-    For a person or a city: `gender` is "f" or "m", `role` words of `name.KNOWN_ROLES` or others, `era` the centuries it
+    For a person or a city: `gender` is "f" or "m", `role` words of ``[roles]`` or others, `era` the centuries it
     belongs to, `country` in English, `near` names that resemble it. For a number in its unit, or a year: less than
     `at_least` or more than `at_most` is impossible. `lived` are persons of the passage, each with the first and the
     last year in which it can speak of them.

@@ -70,12 +70,10 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
                 yield before[-1].casefold() if before else "", re.sub(r"['’]s?\Z", "", " ".join(words[n:])), after
 
 
-KNOWN_ROLES = frozenset(ENGLISH["roles"])
 _ROLE_OF, _DONE_BY, _GENDER_OF, _GIVEN = (
     {word: key for key, words in ENGLISH[of].items() for word in words.split()}
     for of in ("roles", "deeds", "genders", "given")
 )
-_PRONOUNS = frozenset("he him his himself she her hers herself".split())
 _COUNTRY_OF = {name: names[0] for _, names in wording.COUNTRIES for name in names}
 _CONTINENT_OF = {names[0]: continent for continent, names in wording.COUNTRIES}
 _HOME = {city: country for country, cities in ENGLISH["cities"].items() for city in cities.split(", ")}
@@ -147,7 +145,7 @@ def inferred(item: Item) -> Traits:
     asked, said = (_words(text) - set(tokens(item.gold_answer)) for text in (item.question, beside))
     called = {word for span in spans for word in tokens(item.context[max(0, span.start - 20) : span.start])[-1:]}
     named = gender_of(item.gold_answer) or _only(_of(called, _GENDER_OF))  # "his nephew Jo Doe"
-    referred = _of(_PRONOUNS.intersection(tokens(item.context)), _GENDER_OF)
+    referred = _of(NAME_WORDS["pronouns"].intersection(tokens(item.context)), _GENDER_OF)
     if _of(said, _GENDER_OF) - referred:  # "his wife Jo Doe"
         referred = frozenset()
     gender = named or _only(_of(asked, _GENDER_OF)) or _only(referred)

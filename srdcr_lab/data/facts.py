@@ -26,7 +26,7 @@ from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
 from srdcr_lab.data.items import ItemSet, flags_counted, grouped, part_of, standard_item
 from srdcr_lab.data.perturbing import TAG, Form, balanced, checked_offsets, claiming, forms, pools_of, read_traits
 from srdcr_lab.data.rows import read_table, shuffled
-from srdcr_lab.data.tables import items_from_frame, level_of
+from srdcr_lab.data.tables import checked_rows, items_from_rows, level_of
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Exemplar, Item, Option, PerturbationKind
 from srdcr_lab.records.files import folder
 
@@ -67,7 +67,7 @@ def _table() -> pd.DataFrame:
 def standard() -> ItemSet:
     """`facts`: every shipped question with its true passage."""
     rows = _table().assign(is_control=_table()["fame_band"].eq("invented").astype(str))
-    return items_from_frame(rows, "facts", exemplars(), strict=True, is_ours=True)
+    return items_from_rows(checked_rows(rows, "facts", is_ours=True), exemplars(), strict=True)
 
 
 @cache
@@ -119,7 +119,7 @@ def testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 def _frozen(name: str) -> ItemSet:
     """A set as it ships, because drawing it takes seconds."""
     frozen = read_table(folder("facts") / f"{name}.parquet")
-    return items_from_frame(frozen, f"facts:{name}", exemplars(), is_ours=True)
+    return items_from_rows(checked_rows(frozen, f"facts:{name}", is_ours=True), exemplars())
 
 
 def drawn_testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:

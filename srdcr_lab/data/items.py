@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from srdcr_lab.records import AnswerType, BadInput, DocumentKind, Exemplar, Item, Level
-from srdcr_lab.records.files import as_plain, from_plain, read_json, whole_file
+from srdcr_lab.records.files import as_plain, from_plain, read_json, write_whole
 from srdcr_lab.records.vocabulary import must_be, n_of
 
 if TYPE_CHECKING:
@@ -371,13 +371,9 @@ def first_difference(before: Iterable[Item], now: Iterable[Item]) -> str:
 def freeze(items: ItemSet, path: Path) -> None:
     """Write the set as JSON, one item per line; `thaw` reads it back."""
     encode = json.JSONEncoder(ensure_ascii=False, default=asdict).encode
-    with whole_file(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(encode({"srdcr_items": _VERSION, "name": items.name, "notes": items.notes})[:-1])
-        for name, records in (("items", items.items), ("exemplars", items.exemplars)):
-            file.write(f',\n"{name}": [\n')
-            file.writelines(",\n" * (place > 0) + encode(as_plain(record)) for place, record in enumerate(records))
-            file.write("\n]")
-        file.write("}\n")
+    head = encode({"srdcr_items": _VERSION, "name": items.name, "notes": items.notes})[:-1]
+    lines = (",\n".join(encode(as_plain(record)) for record in records) for records in (items.items, items.exemplars))
+    write_whole(path, '{},\n"items": [\n{}\n],\n"exemplars": [\n{}\n]}}\n'.format(head, *lines))
 
 
 def is_frozen(path: Path) -> bool:

@@ -25,12 +25,13 @@ from urllib.parse import urlsplit
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS as YEAR_OFFSETS
-from srdcr_lab.answers.wording import ENGLISH, tokens
+from srdcr_lab.answers.name import NAME_WORDS
+from srdcr_lab.answers.wording import tokens
 from srdcr_lab.data import facts, readers, tables
 from srdcr_lab.data.items import ItemSet, grouped, is_frozen, not_evaluated, standard_item, thaw, with_exemplars
 from srdcr_lab.data.perturbing import Refusal, checked_offsets, traits_in
 from srdcr_lab.data.rows import read_table
-from srdcr_lab.data.tables import LISTS, WRITTEN, check_columns, checked_rows, items_from_frame, missing_columns
+from srdcr_lab.data.tables import LISTS, WRITTEN, check_columns, checked_rows, items_from_rows, missing_columns
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Needs
 from srdcr_lab.records.files import csv_text, folder, sha256_of, to_write, whole_file, write_whole
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
@@ -50,7 +51,9 @@ _SHIPPED: Mapping[str, Callable[[int, tuple[int, ...]], ItemSet]] = {
     "facts:claims": lambda seed, offsets: facts.claims(seed),
     "facts:rewrites": lambda seed, offsets: facts.rewrites(),
     "facts:documents": lambda seed, offsets: facts.documents(seed),
-    "hops": lambda seed, offsets: items_from_frame(read_table(folder("hops") / "chains.jsonl"), "hops", is_ours=True),
+    "hops": lambda seed, offsets: items_from_rows(
+        checked_rows(read_table(folder("hops") / "chains.jsonl"), "hops", is_ours=True)
+    ),
 }
 SHIPPED = (*_SHIPPED, *(f"facts:{split}" for split in facts.SPLITS))
 _UNFLAGGED = ":unflagged"  # behind the name of a shipped set
@@ -111,7 +114,8 @@ def load_items(
     import pandas as pd
 
     must_be("items", found, (pd.DataFrame,), "a source such as 'facts', a file, a DataFrame or an ItemSet")
-    return replace(items_from_frame(found, name, facts.exemplars(), strict=strict), traits=traits_in(found, name))
+    items = items_from_rows(checked_rows(found, name), facts.exemplars(), strict=strict)
+    return replace(items, traits=traits_in(found, name))
 
 
 def opened(
@@ -343,7 +347,6 @@ def _by_hand(source: Benchmark) -> str:
 
 
 _ENOUGH = 4  # numbers that are all years by chance no more
-_ORGANISATIONS = frozenset(ENGLISH["names"]["organisations"].split())
 
 
 @dataclass(slots=True)
@@ -392,7 +395,7 @@ def check_table(frame: pd.DataFrame, path: Path) -> Report:
     if len(wrong) < len(rows):
         report.checked["whole table"] = 1
         try:
-            notes = items_from_frame(frame, path.name, facts.exemplars(), checked=rows).notes
+            notes = items_from_rows(rows, facts.exemplars()).notes
             report.notes = [note for note in notes if note not in wrong]
         except BadInput as error:
             report.findings["whole table"] = [str(error)]
@@ -403,7 +406,7 @@ def _misnamed(answer_type: AnswerType, items: Sequence[Item]) -> Iterator[str]:
     """Why the answers of a domain do not have the answer type that the table gives them."""
     for item in items if answer_type in (AnswerType.NAME, AnswerType.CITY) else ():
         kind, words = answers.guess_type([item.gold_answer]), tokens(item.gold_answer)
-        organised = len(words) > 1 and words[0 if words[1] == "of" else -1] in _ORGANISATIONS
+        organised = len(words) > 1 and words[0 if words[1] == "of" else -1] in NAME_WORDS["organisations"]
         if kind is not AnswerType.TEXT or organised:
             looks = "an organisation" if organised else f"a {kind}"
             yield f"{item.item_id}: {item.gold_answer!r:.60} is said to be a {answer_type} and looks like {looks}"

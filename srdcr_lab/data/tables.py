@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -75,21 +75,17 @@ def check_columns(frame: pd.DataFrame, columns: Sequence[str], file: str, needs:
         raise BadInput(f"{file} has no rows")
 
 
-def items_from_frame(
-    frame: pd.DataFrame, name: str, exemplar_pool: Sequence[Exemplar] = (), *, strict: bool = False,
-    is_ours: bool = False, checked: Sequence[Checked] = (),
-) -> ItemSet:  # fmt: skip
-    """Items of a table; exemplars are the rows whose column `is_exemplar` is true, and those that `with_exemplars`
-    adds.
+def items_from_rows(rows: Iterable[Checked], pool: Sequence[Exemplar] = (), *, strict: bool = False) -> ItemSet:
+    """Items of a table's checked rows; exemplars are the rows whose column `is_exemplar` is true, and those that
+    `with_exemplars` adds.
 
     Rows that cannot be used are left out and named in notes; with `strict`, or if none is left, they raise `BadInput`.
-    For a table that `is_ours`, the tests have checked that answers are found and read, so this is not checked again,
-    nor are rows that were `checked` before.
     """
-    checked = checked or list(checked_rows(frame, name, is_ours=is_ours))
+    checked = list(rows)
+    name = checked[0][0].file
     pairs, exemplars, faults = sorted_out(checked, name, strict=strict)
     items = [item for _, item in pairs]
-    whole = with_exemplars(name, items, exemplars, exemplar_pool)
+    whole = with_exemplars(name, items, exemplars, pool)
     notes = [*left_out(faults, name), *shortened(pairs, name), *flags_counted(whole.items, name)]
     notes += _doubts(checked, items)
     if unstated := condition_unstated(pairs):
@@ -197,7 +193,8 @@ def _doubts(checked: Sequence[Checked], items: Sequence[Item]) -> Iterator[str]:
 def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> Iterator[Checked]:
     """Each row, with what it is: an item, an exemplar, or the sentence that says what is wrong with it.
 
-    A table without passages, documents and options is closed-book: its questions are asked without any text.
+    A table without passages, documents and options is closed-book: its questions are asked without any text. For a
+    table that `is_ours`, the tests have checked that answers are found and read, so this is not checked again.
     """
     check_columns(frame, REQUIRED[:2], name, f"needed are {', '.join(REQUIRED)}")
     rows = rows_of(frame, name, LISTS, is_ours=is_ours)

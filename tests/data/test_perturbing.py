@@ -17,7 +17,7 @@ import pytest
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Audit, FalseClaim, kind_of
-from srdcr_lab.answers.name import KNOWN_ROLES, Traits, inferred, spoken_of
+from srdcr_lab.answers.name import Traits, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH
 from srdcr_lab.data import ItemSet, facts, load_items, perturb, perturbing
 from srdcr_lab.data.load import read_source
@@ -509,7 +509,7 @@ def test_the_table_of_traits_knows_every_person_and_city() -> None:
         assert all(century.isdigit() and 5 <= int(century) <= 21 for century in traits.era), name
         assert 2 <= len(traits.near) <= 3, name
         assert item.gold_answer not in traits.near, name
-    assert set(KNOWN_ROLES) > {"writer", "artist", "ruler"}
+    assert set(ENGLISH["roles"]) > {"writer", "artist", "ruler"}
 
 
 def test_the_limits_of_the_facts_hold_the_truth() -> None:

@@ -232,9 +232,9 @@ class Kind:
         bounds = SCALES[self.quantity(item) if kind is self.perturbation else quantity]["up_to"]
         return next((Level(level) for level, bound in bounds.items() if size <= bound), Level.BLATANT)
 
-    def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
+    def claims(self, item: Item, wanted: Wanted) -> Iterator[FalseClaim]:
         """Every claim about an item's answer, possible or not; none if this type is not perturbed."""
-        claims, own = [], wanted.traits.get(item.question_id, Traits())
+        own = wanted.traits.get(item.question_id, Traits())
         for amount in wanted.amounts.get(self.answer_type, SCALES.get(self.quantity(item), {}).get("amounts", ())):
             tag = f"x{amount:g}" if self.perturbation is PerturbationKind.FACTOR else f"{amount:+.0f}"
             claim = FalseClaim(self.perturbation, float(amount), self.level(self.perturbation, amount, item), tag)
@@ -245,8 +245,7 @@ class Kind:
                 claim = replace(claim, canonical=new, answer=self.restated(item, new), flags=tuple(flags))
             except NoClaim as error:
                 claim = replace(claim, refusal=str(error))
-            claims.append(claim)
-        return claims
+            yield claim
 
     def altered(self, item: Item, amount: float, present: int, own: Traits) -> tuple[str, list[str]]:
         """The gold answer altered by an amount, in canonical form, and flags; raises `NoClaim` if that is not

@@ -301,7 +301,7 @@ class Name(Kind):
                 written = " ".join([*(f"{name[0]}." for name in first_names[: len(stated) - 1]), family])
         return super().respell(surface, answer, written)
 
-    def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
+    def claims(self, item: Item, wanted: Wanted) -> Iterator[FalseClaim]:
         """A slight, a significant and a comical substitute, drawn by (seed, question_id) alone.
 
         Each fits what the passage says of the person or city (`clash`). Slight is a near-name of the traits, otherwise
@@ -325,12 +325,10 @@ class Name(Kind):
         absurd = [name for name in self._by_likeness(self.absurd, item) if self._is_other(name, item)]
         absurd = [name for name in absurd if clash(own, self.absurd[name], spoken) != "gender" and not spoken.lies_in]
         fitting_by_degree = near, far[: max(_FEW, len(far) // 2)], absurd[len(absurd) // 2 :]
-        claims = []
         for (degree, level), names in zip(SUBSTITUTIONS.items(), fitting_by_degree, strict=True):
             refusal = "" if names else _none_for(degree, item, len(real))
             name = "" if refusal else random.Random(f"{wanted.seed}:{item.question_id}:{degree}").choice(sorted(names))
-            claims.append(FalseClaim(self.perturbation, None, level, degree, name, name, refusal))
-        return claims
+            yield FalseClaim(self.perturbation, None, level, degree, name, name, refusal)
 
     def _by_likeness(self, names: Iterable[str], item: Item) -> list[str]:
         return sorted(names, key=lambda name: (-likeness(name, item.gold_answer), name))

@@ -329,7 +329,6 @@ def is_a_year(stated: str) -> bool:
     return len(stated) == 4 and stated.isdigit() and 1000 <= int(stated) <= 2199
 
 
-@lru_cache(maxsize=16)  # a passage is read again for every claim about it
 def figures(passage: str) -> tuple[Quantity, ...]:
     """Every number of a passage, left to right, except clock times and those of a ratio in words: "one in four"."""
     taken: set[int] = set()

@@ -370,7 +370,6 @@ def reports(
     return questions, sources, stated, truth, dict(accuracy)
 
 
-@cache
 def rewrites() -> ItemSet:
     """`facts:rewrites`: each question that has rewritten passages, true and then rewritten; `notes` say who wrote them.
 

@@ -195,11 +195,10 @@ def write_items(items: ItemSet, path: Path) -> None:
 
 def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:
     """An exemplar as an item, with the first answer type of its domain by which its passage states its answer."""
-    question, answer, context, domain = exemplar.question, exemplar.answer, exemplar.context, exemplar.domain
-    types = dict.fromkeys(item.answer_type for item in items if item.domain == domain)
-    fitting = (kind for kind in (*types, *AnswerType) if answers.states(context, answer, kind))
-    answer_type = next(fitting, answers.guess_type([answer]))
-    return standard_item(item_id, question, answer, context, domain=domain, answer_type=answer_type)
+    answer, types = exemplar.answer, dict.fromkeys(item.answer_type for item in items if item.domain == exemplar.domain)
+    fitting = (kind for kind in (*types, *AnswerType) if answers.states(exemplar.context, answer, kind))
+    others = {"domain": exemplar.domain, "answer_type": next(fitting, answers.guess_type([answer]))}
+    return standard_item(item_id, exemplar.question, answer, exemplar.context, **others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

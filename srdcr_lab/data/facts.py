@@ -300,11 +300,10 @@ def _with_documents(item: Item, n_misleading: int, domain: Sequence[Item], seed:
 
 def _misleading(sources: Sequence[str], n: int, rng: random.Random) -> list[str]:
     """Draw which n sources err, one after the other by their odds of erring."""
-    left, misleading = list(sources), []
-    for _ in range(n):
-        (source,) = rng.choices(left, weights=[(1 - SOURCES[name]) / SOURCES[name] for name in left])
-        left.remove(source)
-        misleading.append(source)
+    misleading: list[str] = []
+    while len(misleading) < n:
+        left = [name for name in sources if name not in misleading]
+        misleading += rng.choices(left, weights=[(1 - SOURCES[name]) / SOURCES[name] for name in left])
     return misleading
 
 

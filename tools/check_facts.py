@@ -25,7 +25,7 @@ from srdcr_lab.data.facts import SPLITS, exemplars, traits
 from srdcr_lab.data.load import Report, check_table
 from srdcr_lab.data.perturbing import contradictions, perturb, pools_of
 from srdcr_lab.data.rows import Row, read_table, rows_of
-from srdcr_lab.data.tables import check_columns, checked_rows, items_from_frame
+from srdcr_lab.data.tables import check_columns, checked_rows, items_from_rows
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 
 BANDS = ("famous", "known", "obscure", "invented")
@@ -162,7 +162,7 @@ def _complaints(fact: Row) -> Iterator[tuple[str, str]]:
         if not any(_names(text, word) for word in words):
             looked_for = f"(looked for {', '.join(words) or 'no word'})"
             yield "passage and question agree", f"the {name} does not name the subject {subject!r} {looked_for}"
-    if kind_of(answer_type).has_unit is not bool(unit):
+    if (answer_type is AnswerType.NUMBER) is not bool(unit):
         yield "unit", f"the answer is a {answer_type}, its unit {unit!r}; a number has one, nothing else has"
     elif unit and any(span.partial for span in spans):
         yield "unit", f"the passage states {gold} without its unit {unit!r} right behind it"
@@ -238,7 +238,7 @@ def check_promises(folder: Path) -> Checks:
     check_columns(table, _OF_FACTS, str(folder / "facts.csv"), f"facts have {', '.join(_OF_FACTS)}")
     as_a_table = check_table(table, folder / "facts.csv")
     report = Checks(**{each.name: getattr(as_a_table, each.name) for each in fields(as_a_table)})
-    items = items_from_frame(table.assign(item_id=table["question_id"]), str(folder), exemplars()).items
+    items = items_from_rows(checked_rows(table, str(folder)), exemplars()).items
     real = table[table["fame_band"] != "invented"]
     held = real[real["split"] == "held"]
     for heading, rows, column in (

@@ -25,7 +25,7 @@ from functools import lru_cache
 from typing import Any
 
 from srdcr_lab.answers import wording
-from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, flagged, normalise
+from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, doubt, normalise
 from srdcr_lab.answers.quantities import Stated, akin, is_a_year, meanings, quantities, respell_words, spelled_numbers
 from srdcr_lab.answers.wording import ENGLISH, MONTHS, ORDINALS, Span, pattern
 from srdcr_lab.records import AnswerType, Item, Level, PerturbationKind
@@ -292,7 +292,6 @@ class Year(Point):
             elif not year.is_certain:
                 yield doubt(len(spans) > 1, f"{span.surface!r} may be a number, not a year: {quoted}")
         yield from other_forms(item.context, gold)
-        yield from flagged("year", item.context, spans)
 
     def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
         gold, new, folded = int(self.gold(item)), int(claim.canonical), wording.fold_digits(item.context)
@@ -384,7 +383,6 @@ class Date(Point):
             first, second, year = map(int, match.groups())
             if sorted((first, second)) == sorted((gold.day, gold.month)) and year in (gold.year, gold.year % 100):
                 yield Audit.FLAGGED, f"the passage has the date in figures: {match[0]!r}"
-        yield from flagged("date", item.context, spans)
 
     def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
         gold, new = date.fromisoformat(self.gold(item)), date.fromisoformat(claim.canonical)

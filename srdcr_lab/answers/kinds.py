@@ -65,7 +65,7 @@ class NoClaim(ValueError):
 class Traits:
     """What is known of an answer; unknown traits are empty.
 
-    For a person or a city: `gender` is "f" or "m", `role` words of `name.KNOWN_ROLES` or others, `era` the centuries it
+    For a person or a city: `gender` is "f" or "m", `role` words of ``[roles]`` or others, `era` the centuries it
     belongs to, `country` in English, `near` names that resemble it. For a number in its unit, or a year: less than
     `at_least` or more than `at_most` is impossible. `lived` are persons of the passage, each with the first and the
     last year in which it can speak of them.
@@ -135,7 +135,6 @@ class Kind:
     is_value: ClassVar[bool] = False  # an amount, a point in time, yes or no: read from a sentence, in canonical form
     is_stated: ClassVar[bool] = True  # a passage that claims such an answer says it in words
     is_proper: ClassVar[bool] = False  # a name: in a sentence it has capitals
-    has_unit: ClassVar[bool] = False
     perturbation: ClassVar[PerturbationKind] = PerturbationKind.NONE
 
     def __init_subclass__(cls) -> None:
@@ -233,9 +232,9 @@ class Kind:
         bounds = SCALES[self.quantity(item) if kind is self.perturbation else quantity]["up_to"]
         return next((Level(level) for level, bound in bounds.items() if size <= bound), Level.BLATANT)
 
-    def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
+    def claims(self, item: Item, wanted: Wanted) -> Iterator[FalseClaim]:
         """Every claim about an item's answer, possible or not; none if this type is not perturbed."""
-        claims, own = [], wanted.traits.get(item.question_id, Traits())
+        own = wanted.traits.get(item.question_id, Traits())
         for amount in wanted.amounts.get(self.answer_type, SCALES.get(self.quantity(item), {}).get("amounts", ())):
             tag = f"x{amount:g}" if self.perturbation is PerturbationKind.FACTOR else f"{amount:+.0f}"
             claim = FalseClaim(self.perturbation, float(amount), self.level(self.perturbation, amount, item), tag)
@@ -246,8 +245,7 @@ class Kind:
                 claim = replace(claim, canonical=new, answer=self.restated(item, new), flags=tuple(flags))
             except NoClaim as error:
                 claim = replace(claim, refusal=str(error))
-            claims.append(claim)
-        return claims
+            yield claim
 
     def altered(self, item: Item, amount: float, present: int, own: Traits) -> tuple[str, list[str]]:
         """The gold answer altered by an amount, in canonical form, and flags; raises `NoClaim` if that is not
@@ -305,15 +303,16 @@ def normalise(text: str, answer_type: AnswerType, unit: str = "") -> str | None:
     return None if canonical is None or kind.is_no_answer(canonical) else canonical
 
 
-def flagged(table: str, passage: str, spans: Sequence[Span]) -> Iterator[Doubt]:
-    """What may give away the answer that these spans state, by a table of flags in ``english.toml``."""
+def flagged(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
+    """What may give away the answer that these spans state, by the tables of flags in ``english.toml``."""
+    passage, tables = item.context, ENGLISH["flags"].get(item.answer_type, {})
     texts = {
         "passage": [passage],
         "sentence": [wording.sentence_at(passage, span.start) for span in spans],
         "behind": [passage[span.end : span.end + _BEHIND] for span in spans],
     }
     for where, some in texts.items():
-        for sentence, words in ENGLISH["flags"][table].get(where, {}).items():
+        for sentence, words in tables.get(where, {}).items():
             if match := next(filter(None, map(worded(f"(?i:{words})").search, some)), None):
                 yield Audit.FLAGGED, f"{sentence}: {match[0].strip()!r}"
 
@@ -454,21 +453,14 @@ def guess_type(answers: Sequence[str], question: str = "") -> AnswerType:
     tells a year of any form, a count of four digits, a person and a city.
     """
     given = [wording.fold_digits(answer).strip() for answer in answers if answer and answer.strip()]
-    if given and question:
-        return _guessed(given[0], question)
-    fitting = (answer_type for answer_type in AnswerType if given and kind_of(answer_type).guesses(given))
-    return next(fitting, AnswerType.TEXT)
-
-
-def _guessed(answer: str, question: str) -> AnswerType:
-    """The first type for whose words a question asks, and of which its answer is one; else that of the answer alone."""
-    for answer_type, asks in ENGLISH["asks"].items():
-        kind = kind_of(AnswerType(answer_type))
+    for asked, words in ENGLISH["asks"].items() if given and question else ():
+        kind, answer = kind_of(AnswerType(asked)), given[0]
         is_named = kind.is_value or (answer[0].isupper() and wording.is_capitalised(answer))
-        if is_named and normalise(answer, kind.answer_type) and worded(f"(?i:{asks})").search(question):
+        if is_named and normalise(answer, kind.answer_type) and worded(f"(?i:{words})").search(question):
             return kind.answer_type
-    alone = guess_type([answer])
-    return AnswerType.TEXT if alone is AnswerType.NUMBER and re.search(r"\d.*[A-Z][a-z]", answer) else alone
+    alone = next((each for each in AnswerType if given and kind_of(each).guesses(given)), AnswerType.TEXT)
+    is_part = alone is AnswerType.NUMBER and question and re.search(r"\d.*[A-Z][a-z]", given[0])  # "the 7 Dwarfs"
+    return AnswerType.TEXT if is_part else alone
 
 
 def _canonical_forms(answers: Sequence[str], answer_type: AnswerType, unit: str) -> list[str]:

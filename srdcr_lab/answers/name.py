@@ -70,12 +70,10 @@ def proper_names(text: str) -> Iterator[tuple[str, str, str]]:
                 yield before[-1].casefold() if before else "", re.sub(r"['’]s?\Z", "", " ".join(words[n:])), after
 
 
-KNOWN_ROLES = frozenset(ENGLISH["roles"])
 _ROLE_OF, _DONE_BY, _GENDER_OF, _GIVEN = (
     {word: key for key, words in ENGLISH[of].items() for word in words.split()}
     for of in ("roles", "deeds", "genders", "given")
 )
-_PRONOUNS = frozenset("he him his himself she her hers herself".split())
 _COUNTRY_OF = {name: names[0] for _, names in wording.COUNTRIES for name in names}
 _CONTINENT_OF = {names[0]: continent for continent, names in wording.COUNTRIES}
 _HOME = {city: country for country, cities in ENGLISH["cities"].items() for city in cities.split(", ")}
@@ -96,14 +94,14 @@ class Spoken:
     continents: frozenset[str] = frozenset()
 
 
-@lru_cache(maxsize=64)  # each of a pool is compared with the same passage
-def spoken_of(question: str, passage: str, answer: str, answer_type: AnswerType) -> Spoken:
+def spoken_of(item: Item) -> Spoken:
     """What a question and its passage say of the answer; the answer's own words do not count.
 
     A role counts in the question and beside the answer; a country if it is a person's, and for a city anywhere.
     """
-    spans = find(passage, answer, answer_type)
-    if answer_type is AnswerType.CITY:
+    question, passage, answer = item.question, item.context, item.gold_answer
+    spans = find(passage, answer, item.answer_type)
+    if item.answer_type is AnswerType.CITY:
         region, rest = answer.partition(", ")[2], wording.without(passage, spans)
         lies_in = {match[1] for span in spans if (match := pattern("lies_in").match(passage, span.end))}
         lies_in |= {region} if region and region in rest else set()
@@ -147,7 +145,7 @@ def inferred(item: Item) -> Traits:
     asked, said = (_words(text) - set(tokens(item.gold_answer)) for text in (item.question, beside))
     called = {word for span in spans for word in tokens(item.context[max(0, span.start - 20) : span.start])[-1:]}
     named = gender_of(item.gold_answer) or _only(_of(called, _GENDER_OF))  # "his nephew Jo Doe"
-    referred = _of(_PRONOUNS.intersection(tokens(item.context)), _GENDER_OF)
+    referred = _of(NAME_WORDS["pronouns"].intersection(tokens(item.context)), _GENDER_OF)
     if _of(said, _GENDER_OF) - referred:  # "his wife Jo Doe"
         referred = frozenset()
     gender = named or _only(_of(asked, _GENDER_OF)) or _only(referred)
@@ -303,7 +301,7 @@ class Name(Kind):
                 written = " ".join([*(f"{name[0]}." for name in first_names[: len(stated) - 1]), family])
         return super().respell(surface, answer, written)
 
-    def claims(self, item: Item, wanted: Wanted) -> list[FalseClaim]:
+    def claims(self, item: Item, wanted: Wanted) -> Iterator[FalseClaim]:
         """A slight, a significant and a comical substitute, drawn by (seed, question_id) alone.
 
         Each fits what the passage says of the person or city (`clash`). Slight is a near-name of the traits, otherwise
@@ -313,7 +311,7 @@ class Name(Kind):
         level.
         """
         own = all_traits(item, wanted.traits)
-        spoken = spoken_of(item.question, item.context, item.gold_answer, self.answer_type)
+        spoken = spoken_of(item)
         pool = wanted.pools.get((item.domain, self.answer_type), {})
         real = [name for name in pool if self._is_other(name, item)]
         enough = real if len(real) >= SMALLEST_POOL else ()
@@ -327,12 +325,10 @@ class Name(Kind):
         absurd = [name for name in self._by_likeness(self.absurd, item) if self._is_other(name, item)]
         absurd = [name for name in absurd if clash(own, self.absurd[name], spoken) != "gender" and not spoken.lies_in]
         fitting_by_degree = near, far[: max(_FEW, len(far) // 2)], absurd[len(absurd) // 2 :]
-        claims = []
         for (degree, level), names in zip(SUBSTITUTIONS.items(), fitting_by_degree, strict=True):
             refusal = "" if names else _none_for(degree, item, len(real))
             name = "" if refusal else random.Random(f"{wanted.seed}:{item.question_id}:{degree}").choice(sorted(names))
-            claims.append(FalseClaim(self.perturbation, None, level, degree, name, name, refusal))
-        return claims
+            yield FalseClaim(self.perturbation, None, level, degree, name, name, refusal)
 
     def _by_likeness(self, names: Iterable[str], item: Item) -> list[str]:
         return sorted(names, key=lambda name: (-likeness(name, item.gold_answer), name))
@@ -391,10 +387,9 @@ def _none_for(degree: str, item: Item, others: int) -> str:
     if degree == "comical":
         return "every absurd name contradicts what the passage says of gender or place; name the gender in its column"
     if others < SMALLEST_POOL:
-        return (
-            f"the domain {item.domain!r} has {others} other answers of type {item.answer_type} that the "
-            f"passage does not mention; a substitution needs {SMALLEST_POOL} wrong ones, so give a pool"
-        )
+        found = f"the domain {item.domain!r} has {others} other answers of type {item.answer_type}"
+        needed = f"a substitution needs {SMALLEST_POOL} wrong ones, so give a pool"
+        return f"{found} that the passage does not mention; {needed}"
     fits = f"is nearly {item.gold_answer} and fits" if degree == "slight" else "fits"
     return f"none of {others} other answers {fits} the passage; name some in the column near or give a pool"
 
@@ -465,17 +460,10 @@ def other_words(item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
     people = ENGLISH["demonyms"].get(item.gold_answer.partition(",")[0], "").replace("*", "s?").replace(", ", "|")
     if people and (found := re.search(rf"(?<!\w)(?:{people})(?!\w)", passage)):
         yield Audit.FLAGGED, f"the passage names the people of the answer: {found[0]!r}"
-    yield from derived_words(item)
-
-
-def derived_words(item: Item) -> Iterator[Doubt]:
-    """Words made of the answer and an ending: "Parisians", "Venetian", "Fordism"."""
-    context = fold_letters(item.context)[0]
     own = {word for answer in (item.gold_answer, *item.aliases) for word in tokens(answer)}
-    for word in sorted(own):
-        stem = word[: max(4, len(word) - 2)]
-        others = re.findall(rf"(?<!\w){re.escape(stem)}[^\W\d_]{{1,8}}(?!\w)", context) if len(word) > 3 else ()
-        if derived := next((other for other in others if other not in own), ""):
+    for stem in (word[: max(4, len(word) - 2)] for word in sorted(own) if len(word) > 3):
+        others = re.findall(rf"(?<!\w){re.escape(stem)}[^\W\d_]{{1,8}}(?!\w)", fold_letters(passage)[0])
+        if derived := next((other for other in others if other not in own), ""):  # "Parisians", "Fordism"
             yield Audit.FLAGGED, f"the passage contains a word derived from the answer: {derived!r}"
             return
 

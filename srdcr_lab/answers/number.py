@@ -17,25 +17,11 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import pairwise, product
 
+from srdcr_lab.answers import quantities as numerals
 from srdcr_lab.answers import wording
 from srdcr_lab.answers.dates import dates, years
-from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, flagged, normalise
-from srdcr_lab.answers.quantities import (
-    EXACT,
-    Quantity,
-    agrees,
-    akin,
-    bases,
-    figures,
-    is_a_year,
-    last_place,
-    meanings,
-    plain,
-    quantities,
-    respell_digits,
-    respell_words,
-    unit_text,
-)
+from srdcr_lab.answers.kinds import SCALES, Audit, Doubt, FalseClaim, Kind, NoClaim, Traits, normalise
+from srdcr_lab.answers.quantities import EXACT, Quantity, agrees, figures, is_a_year, meanings, quantities
 from srdcr_lab.answers.wording import ENGLISH, Span, around, fold_digits, in_script_of, pattern, sentence_at, worded
 from srdcr_lab.records import AnswerType, Item, PerturbationKind
 
@@ -112,14 +98,11 @@ def beyond_limits(item: Item, gold: Decimal, value: Decimal) -> str:
         if is_of and (asked := re.search(rf"(?i)(?<!\w)(?:{words})", item.question)):
             if least <= value <= most:
                 return ""
-            unit = f" {item.unit or unit_text(meant)}".rstrip()
+            unit = f" {item.unit or numerals.unit_text(meant)}".rstrip()
             return f"beyond what is possible: {least} to {most}{unit} of {asked[0]!r}, and it is {value}"
     if meant == meanings("%") and gold <= _WHOLE < value and not pattern("growth").search(item.context):
         return f"beyond what is possible: more than the whole, {value} %"
     return ""
-
-
-_MARK = re.compile(SCALES["mark"]["asked"], re.IGNORECASE)
 
 
 def _bare(text: str) -> Quantity | None:
@@ -142,7 +125,7 @@ def _singular(phrase: str) -> str:
 
 def _canonical(quantity: Quantity, unit: str) -> str:
     is_as_asked = not quantity.unit or (unit and _states(quantity, unit))
-    return quantity.value if is_as_asked else f"{quantity.value} {unit_text(quantity.unit)}"
+    return quantity.value if is_as_asked else f"{quantity.value} {numerals.unit_text(quantity.unit)}"
 
 
 def infer_unit(text: str) -> tuple[str, str] | None:
@@ -154,7 +137,7 @@ def infer_unit(text: str) -> tuple[str, str] | None:
     quantity = _bare(wording.undecorated(text))
     if quantity is None:
         return None
-    return quantity.value, unit_text(quantity.unit) if quantity.unit else next(iter(quantity.phrases), "")
+    return quantity.value, numerals.unit_text(quantity.unit) if quantity.unit else next(iter(quantity.phrases), "")
 
 
 class Number(Kind):
@@ -162,12 +145,12 @@ class Number(Kind):
 
     answer_type = AnswerType.NUMBER
     is_value = True
-    has_unit = True
     perturbation = PerturbationKind.FACTOR
 
     def quantity(self, item: Item | None = None) -> str:
         """A mark if a time, height, distance or weight is asked for that an athlete achieved; otherwise a number."""
-        return "mark" if item and _MARK.match(f"{item.unit or unit_text(_unit(item))}: {item.question}") else "number"
+        asked = item and f"{item.unit or numerals.unit_text(_unit(item))}: {item.question}"
+        return "mark" if asked and re.match(SCALES["mark"]["asked"], asked, re.IGNORECASE) else "number"
 
     def canonical(self, text: str, unit: str = "") -> str | None:
         quantity = _bare(text)
@@ -220,13 +203,13 @@ class Number(Kind):
         if ":" in answer:
             return in_script_of(surface, new_answer)
         value, new = (Decimal(each.partition(" ")[0]).copy_abs() for each in (answer, new_answer))
-        if written := respell_digits(surface, value, new):
+        if written := numerals.respell_digits(surface, value, new):
             return written
         sign = pattern("sign_word").match(fold_digits(surface))
         start = sign.end() if sign else 0
         if value != int(value) or new != int(new):
             return None
-        words = respell_words(surface[start:], int(value), int(new))
+        words = numerals.respell_words(surface[start:], int(value), int(new))
         return None if words is None else surface[:start] + words
 
     def impossible(self, item: Item, new: str, own: Traits) -> str:
@@ -247,7 +230,7 @@ class Number(Kind):
         value = Decimal(number)
         if is_a_year(number) and "," not in item.gold_answer and pattern("asks_for_a_year").search(item.question):
             raise NoClaim(f"the question asks for a year, and {item.gold_answer} is one: say so in answer_type")
-        exact, place = EXACT.multiply(value, Decimal(repr(amount))), last_place(item.gold_answer, value)
+        exact, place = EXACT.multiply(value, Decimal(repr(amount))), numerals.last_place(item.gold_answer, value)
         new = EXACT.multiply(EXACT.divide(exact, place).quantize(Decimal(1), ROUND_HALF_UP, EXACT), place)
         if not new:
             raise NoClaim("rounds to 0" if value else "0 times a factor is 0")
@@ -259,7 +242,7 @@ class Number(Kind):
         has_no_plural = len(symbol) <= 4 and meanings(symbol) and f" {symbol}" in item.context  # "mg"
         if 1 in (value, new) and not has_no_plural:
             raise NoClaim("one is singular: verbs and nouns would disagree")
-        return f"{plain(new)} {unit}".strip(), []
+        return f"{numerals.plain(new)} {unit}".strip(), []
 
     def doubts(self, item: Item, spans: Sequence[Span]) -> Iterator[Doubt]:
         value = self.gold(item).partition(" ")[0]
@@ -284,7 +267,6 @@ class Number(Kind):
         units = {stated[span.start].unit for span in spans if span.start in stated}
         if not item.unit and not is_telling and len(spans) > 1 and (len(units) > 1 or not all(units)):
             yield Audit.FLAGGED, f"{value} occurs {len(spans)} times, and may count different things"
-        yield from flagged("number", passage, spans)
 
     def doubts_of_claim(self, item: Item, claim: FalseClaim, spans: Sequence[Span]) -> Iterator[Doubt]:
         if ":" in claim.canonical:
@@ -301,7 +283,7 @@ class Number(Kind):
 
     def related(self, item: Item, rest: str) -> Iterator[tuple[int, str]]:
         unit, folded, cue, counted = _unit(item), fold_digits(rest), pattern("cue_before"), pattern("counted")
-        is_a_time = "s" in bases(unit) or ":" in item.gold_answer
+        is_a_time = "s" in numerals.bases(unit) or ":" in item.gold_answer
         measured = {each.start for each in quantities(rest) if each.unit}  # "1473 K" is no year, nor are "1250 women"
         certain = (each for each in years(rest) if each.is_certain and each.start not in measured)
         in_years = [y for y in certain if cue.search(folded, y.start - 14, y.start) or not counted.match(folded, y.end)]
@@ -311,7 +293,7 @@ class Number(Kind):
         for late, off in product(by_year.values(), (-1, 0, 1)):  # an age, between birth and deed
             if (early := by_year.get(late.value - int(value) + off)) and early is not late:
                 yield late.start, f"{rest[early.start : early.end]} … {rest[late.start : late.end]}"
-        yield from akin(rest, unit, ((each.start, each.end) for each in calendar))
+        yield from numerals.akin(rest, unit, ((each.start, each.end) for each in calendar))
         if not unit and value.isdigit() and int(value) in _LISTED and (match := pattern("list").search(rest)):
             yield match.start(), match[0]
         for words in ["count"] * (not unit or unit == meanings("%")) + ["time"] * is_a_time:

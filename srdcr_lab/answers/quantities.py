@@ -162,10 +162,9 @@ def agrees(stated: frozenset[str], wanted: frozenset[str]) -> bool:
 @lru_cache(maxsize=4096)
 def bases(unit: frozenset[str]) -> frozenset[str]:
     """What quantities of this unit are made of, in base units: "m" and "s" of km/h, "m" of acres and litres."""
-    names = [part for name in unit for part in ([name] if name in ENGLISH["sizes"] else name.split("/"))]
-    known = (ENGLISH["sizes"].get(name, f"1 {name}").split()[1] for name in names)
-    parts = (part.rstrip("²³") for base in known for part in base.split("/"))
-    return frozenset("m" if part == "l" else part for part in parts)
+    parts = {part for name in unit for part in name.split("/")}
+    of_base = {base: parts.intersection(names.split(", ")) for base, names in ENGLISH["bases"].items()}
+    return frozenset(filter(of_base.get, of_base)) | parts.difference(*of_base.values())
 
 
 EXACT = Context(prec=120)
@@ -330,7 +329,6 @@ def is_a_year(stated: str) -> bool:
     return len(stated) == 4 and stated.isdigit() and 1000 <= int(stated) <= 2199
 
 
-@lru_cache(maxsize=16)  # a passage is read again for every claim about it
 def figures(passage: str) -> tuple[Quantity, ...]:
     """Every number of a passage, left to right, except clock times and those of a ratio in words: "one in four"."""
     taken: set[int] = set()

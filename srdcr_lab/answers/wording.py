@@ -107,10 +107,7 @@ def sentence_at(passage: str, place: int) -> str:
     return passage[max(first, place - _LONGEST_SENTENCE) : min(last, place + _LONGEST_SENTENCE)]
 
 
-_SAME_LENGTH = {
-    "−": "-", "－": "-", "﹣": "-", "‐": "-", "‑": "-",
-    "٫": ".", "．": ".", "٬": ",", "，": ",", "٪": "%", "％": "%", "＄": "$", "’": "'", "ʼ": "'", "μ": "µ",
-}  # fmt: skip
+_SAME_LENGTH = dict(zip("−﹣‐‑٫٬٪’ʼμ", "----.,%''µ", strict=True))
 
 
 @cache

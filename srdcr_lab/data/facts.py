@@ -26,7 +26,7 @@ from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
 from srdcr_lab.data.items import ItemSet, flags_counted, grouped, part_of, standard_item
 from srdcr_lab.data.perturbing import TAG, Form, balanced, checked_offsets, claiming, forms, pools_of, read_traits
 from srdcr_lab.data.rows import read_table, shuffled
-from srdcr_lab.data.tables import items_from_frame, level_of
+from srdcr_lab.data.tables import checked_rows, items_from_rows, level_of
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Exemplar, Item, Option, PerturbationKind
 from srdcr_lab.records.files import folder
 
@@ -66,8 +66,8 @@ def _table() -> pd.DataFrame:
 @cache
 def standard() -> ItemSet:
     """`facts`: every shipped question with its true passage."""
-    rows = _table().assign(item_id=_table()["question_id"], is_control=_table()["fame_band"].eq("invented").astype(str))
-    return items_from_frame(rows, "facts", exemplars(), strict=True, is_ours=True)
+    rows = _table().assign(is_control=_table()["fame_band"].eq("invented").astype(str))
+    return items_from_rows(checked_rows(rows, "facts", is_ours=True), exemplars(), strict=True)
 
 
 @cache
@@ -119,7 +119,7 @@ def testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
 def _frozen(name: str) -> ItemSet:
     """A set as it ships, because drawing it takes seconds."""
     frozen = read_table(folder("facts") / f"{name}.parquet")
-    return items_from_frame(frozen, f"facts:{name}", exemplars(), is_ours=True)
+    return items_from_rows(checked_rows(frozen, f"facts:{name}", is_ours=True), exemplars())
 
 
 def drawn_testbed(seed: int = 0, offsets: tuple[int, ...] = YEAR_OFFSETS) -> ItemSet:
@@ -300,11 +300,10 @@ def _with_documents(item: Item, n_misleading: int, domain: Sequence[Item], seed:
 
 def _misleading(sources: Sequence[str], n: int, rng: random.Random) -> list[str]:
     """Draw which n sources err, one after the other by their odds of erring."""
-    left, misleading = list(sources), []
-    for _ in range(n):
-        (source,) = rng.choices(left, weights=[(1 - SOURCES[name]) / SOURCES[name] for name in left])
-        left.remove(source)
-        misleading.append(source)
+    misleading: list[str] = []
+    while len(misleading) < n:
+        left = [name for name in sources if name not in misleading]
+        misleading += rng.choices(left, weights=[(1 - SOURCES[name]) / SOURCES[name] for name in left])
     return misleading
 
 
@@ -370,7 +369,6 @@ def reports(
     return questions, sources, stated, truth, dict(accuracy)
 
 
-@cache
 def rewrites() -> ItemSet:
     """`facts:rewrites`: each question that has rewritten passages, true and then rewritten; `notes` say who wrote them.
 

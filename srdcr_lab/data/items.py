@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from srdcr_lab.records import AnswerType, BadInput, DocumentKind, Exemplar, Item, Level
-from srdcr_lab.records.files import as_plain, from_plain, read_json, whole_file
+from srdcr_lab.records.files import as_plain, from_plain, read_json, write_whole
 from srdcr_lab.records.vocabulary import must_be, n_of
 
 if TYPE_CHECKING:
@@ -29,13 +29,10 @@ GroupKey = TypeVar("GroupKey")
 Group = list[Item]  # the forms of one question
 Stratum = Callable[[Group], object]
 _STRATA: tuple[Stratum, ...] = (
+    lambda group: sum(document.kind is DocumentKind.MISINFO for document in group[0].documents),
     lambda group: group[0].domain,
     lambda group: tuple(item.level for item in group),
     lambda group: tuple(item.perturbation_value for item in group),
-)
-_OF_DOCUMENTS: tuple[Stratum, ...] = (
-    lambda group: sum(document.kind is DocumentKind.MISINFO for document in group[0].documents),
-    *_STRATA,
 )
 _perturbation = attrgetter("perturbation_kind", "level", "perturbation_value")
 _SAID_OF = ("flags", "is_control")  # what is said of an item and changes no request
@@ -83,12 +80,8 @@ class ItemSet:
         str
             Hexadecimal digits; computed once, which takes half a second for 20,000 items.
         """
-        encode, digest = json.JSONEncoder(sort_keys=True, default=asdict).encode, hashlib.sha256(b"[")
-        for place, item in enumerate(self.items):
-            plain = {name: value for name, value in as_plain(item).items() if name not in _SAID_OF}
-            digest.update((", " * (place > 0) + encode(plain)).encode())
-        digest.update(b"]")
-        return digest.hexdigest()
+        plain = [{name: part for name, part in as_plain(item).items() if name not in _SAID_OF} for item in self.items]
+        return hashlib.sha256(json.dumps(plain, sort_keys=True, default=asdict).encode()).hexdigest()
 
     def __len__(self) -> int:
         return len(self.items)
@@ -117,11 +110,11 @@ class ItemSet:
         ItemSet
             The items whose `flags` are empty; a note says how many are left out.
         """
-        kept = tuple(item for item in self.items if not item.flags)
-        if not kept:
+        kept = part_of(self, (item for item in self.items if not item.flags))
+        if not kept.items:
             raise BadInput(f"{self.name}: every item is flagged; run without --unflagged, or reword the passages")
-        told = f"{self.name}: {n_of(len(self.items) - len(kept), 'flagged items')} left out"
-        return replace(self, items=kept, notes=(*(note for note in self.notes if _FLAGGED not in note), told))
+        told = f"{self.name}: {n_of(len(self) - len(kept), 'flagged items')} left out"
+        return replace(kept, notes=(*kept.notes, told))
 
     def pool(self, item: Item) -> tuple[Exemplar, ...]:
         """Return the exemplars for an item.
@@ -213,7 +206,7 @@ class ItemSet:
         questions = list(grouped(self.items, lambda item: item.question_id).values())
         if not whole:
             questions = _fewer_false_forms(questions, n // len(questions), random.Random(f"{seed}|forms"))
-        strata = _OF_DOCUMENTS if any(item.documents for item in self.items) else _STRATA
+        strata = _STRATA if any(item.documents for item in self.items) else _STRATA[1:]
         groups = _in_proportion(questions, strata, random.Random(seed))
         chosen: list[Item] = []
         for group in groups:
@@ -378,21 +371,14 @@ def first_difference(before: Iterable[Item], now: Iterable[Item]) -> str:
 def freeze(items: ItemSet, path: Path) -> None:
     """Write the set as JSON, one item per line; `thaw` reads it back."""
     encode = json.JSONEncoder(ensure_ascii=False, default=asdict).encode
-    with whole_file(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(encode({"srdcr_items": _VERSION, "name": items.name, "notes": items.notes})[:-1])
-        for name, records in (("items", items.items), ("exemplars", items.exemplars)):
-            file.write(f',\n"{name}": [\n')
-            file.writelines(",\n" * (place > 0) + encode(as_plain(record)) for place, record in enumerate(records))
-            file.write("\n]")
-        file.write("}\n")
+    head = encode({"srdcr_items": _VERSION, "name": items.name, "notes": items.notes})[:-1]
+    lines = (",\n".join(encode(as_plain(record)) for record in records) for records in (items.items, items.exemplars))
+    write_whole(path, '{},\n"items": [\n{}\n],\n"exemplars": [\n{}\n]}}\n'.format(head, *lines))
 
 
 def is_frozen(path: Path) -> bool:
     """Whether a file begins as `freeze` writes it; any other ``.json`` file is a table."""
-    if path.suffix.lower() != ".json" or not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(_BEGINNING)) == _BEGINNING
+    return path.suffix.lower() == ".json" and path.is_file() and path.read_bytes().startswith(_BEGINNING)
 
 
 def thaw(path: Path) -> ItemSet:

@@ -8,6 +8,7 @@ does, so it reports every error at which loading would stop.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tomllib
@@ -15,34 +16,24 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from http.client import HTTPException
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS as YEAR_OFFSETS
-from srdcr_lab.answers.wording import ENGLISH, tokens
-from srdcr_lab.data import facts, readers
+from srdcr_lab.answers.name import NAME_WORDS
+from srdcr_lab.answers.wording import tokens
+from srdcr_lab.data import facts, readers, tables
 from srdcr_lab.data.items import ItemSet, grouped, is_frozen, not_evaluated, standard_item, thaw, with_exemplars
 from srdcr_lab.data.perturbing import Refusal, checked_offsets, traits_in
-from srdcr_lab.data.rows import lacks_its_claim, read_table
-from srdcr_lab.data.tables import (
-    LISTS,
-    WRITTEN,
-    check_columns,
-    checked_rows,
-    items_from_frame,
-    left_out_by_reason,
-    missing_columns,
-    shortened,
-    sorted_out,
-)
+from srdcr_lab.data.rows import read_table
+from srdcr_lab.data.tables import LISTS, WRITTEN, check_columns, checked_rows, items_from_rows, missing_columns
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Needs
-from srdcr_lab.records.files import csv_text, folder, sha256_of, to_write, whole_file
+from srdcr_lab.records.files import csv_text, folder, sha256_of, to_write, whole_file, write_whole
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
 
 if TYPE_CHECKING:
@@ -50,7 +41,6 @@ if TYPE_CHECKING:
 
 LARGEST = 500_000_000  # bytes; no published file comes near
 _TIMEOUT_S = 30
-_CHUNK = 1 << 20
 _SHIPPED: Mapping[str, Callable[[int, tuple[int, ...]], ItemSet]] = {
     "facts": lambda seed, offsets: facts.standard(),
     "facts:testbed": facts.testbed,
@@ -61,7 +51,9 @@ _SHIPPED: Mapping[str, Callable[[int, tuple[int, ...]], ItemSet]] = {
     "facts:claims": lambda seed, offsets: facts.claims(seed),
     "facts:rewrites": lambda seed, offsets: facts.rewrites(),
     "facts:documents": lambda seed, offsets: facts.documents(seed),
-    "hops": lambda seed, offsets: items_from_frame(read_table(folder("hops") / "chains.jsonl"), "hops", is_ours=True),
+    "hops": lambda seed, offsets: items_from_rows(
+        checked_rows(read_table(folder("hops") / "chains.jsonl"), "hops", is_ours=True)
+    ),
 }
 SHIPPED = (*_SHIPPED, *(f"facts:{split}" for split in facts.SPLITS))
 _UNFLAGGED = ":unflagged"  # behind the name of a shipped set
@@ -122,7 +114,8 @@ def load_items(
     import pandas as pd
 
     must_be("items", found, (pd.DataFrame,), "a source such as 'facts', a file, a DataFrame or an ItemSet")
-    return replace(items_from_frame(found, name, facts.exemplars(), strict=strict), traits=traits_in(found, name))
+    items = items_from_rows(checked_rows(found, name), facts.exemplars(), strict=strict)
+    return replace(items, traits=traits_in(found, name))
 
 
 def opened(
@@ -145,11 +138,9 @@ def opened(
     if equals and not path.exists():
         benchmark(name)  # which it is not
     if not path.suffix and not path.exists():
-        near = did_you_mean(str(source), (*SHIPPED, *BENCHMARKS))
-        raise BadInput(
-            f"unknown items {str(source)!r}{near}; expected {', '.join(SHIPPED)}, a benchmark "
-            f"({', '.join(BENCHMARKS)}; or NAME=FILE) or a file (.csv, .jsonl, .parquet)"
-        )
+        near, shipped = did_you_mean(str(source), (*SHIPPED, *BENCHMARKS)), ", ".join(SHIPPED)
+        others = f"a benchmark ({', '.join(BENCHMARKS)}; or NAME=FILE) or a file (.csv, .jsonl, .parquet)"
+        raise BadInput(f"unknown items {str(source)!r}{near}; expected {shipped}, {others}")
     if is_frozen(path):
         return thaw(path)
     frame = read_table(path, strict=False)
@@ -188,7 +179,7 @@ def write_items(items: ItemSet, path: Path) -> None:
     frame["is_control"] = frame["is_control"].map({True: "true", False: ""})
     frame["is_exemplar"] = [*[""] * len(items), *["true"] * len(exemplars)]
     frame.loc[frame["is_exemplar"] == "true", ["perturbation_kind", "level"]] = ""
-    frame["argued"] = ["true" if item.context and lacks_its_claim(item) else "" for item in (*items, *exemplars)]
+    frame["argued"] = ["true" if item.context and tables.lacks_its_claim(item) else "" for item in (*items, *exemplars)]
     frame = frame[[*WRITTEN, "argued"]].astype(dict.fromkeys(WRITTEN, str) | {"perturbation_value": "Float64"})
     rare = [name for name in (*LISTS, "argued") if name not in ("aliases", "flags")]
     frame = frame.drop(columns=[name for name in rare if not frame[name].any()])
@@ -204,11 +195,10 @@ def write_items(items: ItemSet, path: Path) -> None:
 
 def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:
     """An exemplar as an item, with the first answer type of its domain by which its passage states its answer."""
-    question, answer, context, domain = exemplar.question, exemplar.answer, exemplar.context, exemplar.domain
-    types = dict.fromkeys(item.answer_type for item in items if item.domain == domain)
-    fitting = (kind for kind in (*types, *AnswerType) if answers.states(context, answer, kind))
-    answer_type = next(fitting, answers.guess_type([answer]))
-    return standard_item(item_id, question, answer, context, domain=domain, answer_type=answer_type)
+    answer, types = exemplar.answer, dict.fromkeys(item.answer_type for item in items if item.domain == exemplar.domain)
+    fitting = (kind for kind in (*types, *AnswerType) if answers.states(exemplar.context, answer, kind))
+    others = {"domain": exemplar.domain, "answer_type": next(fitting, answers.guess_type([answer]))}
+    return standard_item(item_id, exemplar.question, answer, exemplar.context, **others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,13 +268,14 @@ def load_benchmark(name: str, path: Path | None, *, form: str = "passages", stri
     check_columns(frame, source.columns, str(file), f"{name} as published has {described(source.columns)}")
     made = readers.in_our_columns(frame, file.name, read, source.reader or name)
     name, note = (f"{name}:documents", _SHUFFLED) if form == "documents" else (name, source.note)
-    pairs, _, faults = sorted_out(list(checked_rows(made, file.name)), name, strict=strict)
+    pairs, _, faults = tables.sorted_out(list(checked_rows(made, file.name)), name, strict=strict)
     items = [item for _, item in pairs]
     if any(item.has(Needs.PASSAGE) for item in items):
         whole = with_exemplars(name, items, (), facts.exemplars())
     else:
         whole = ItemSet(name, tuple(items), not_evaluated(facts.exemplars(), items))
-    notes = [*([f"{name}: {note}"] if note else []), *shortened(pairs, name), *left_out_by_reason(faults, name)]
+    notes = [f"{name}: {note}"] if note else []
+    notes += [*tables.shortened(pairs, name), *tables.left_out_by_reason(faults, name)]
     if n := sum(not item.is_standard and _mentions_gold(item) for item in whole):
         notes.append(f"{name}: {n} false passages mention the gold answer beside their claim")
     return replace(whole, notes=(*notes, *whole.notes))
@@ -303,15 +294,10 @@ def described(columns: Sequence[str]) -> str:
     return ", ".join(column.replace("|", " or ") for column in columns)
 
 
-def cache_folder() -> Path:
-    """The folder for downloaded files."""
-    own = os.environ.get("SRDCR_DATA")
-    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "srdcr_lab"
-
-
 def benchmark_file(source: Benchmark) -> Path:
     """The path of a benchmark's file once it has been downloaded."""
-    return cache_folder() / source.name / source.url.rpartition("/")[2]
+    shared = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "srdcr_lab"
+    return Path(os.environ.get("SRDCR_DATA") or shared) / source.name / source.url.rpartition("/")[2]
 
 
 def _fetched(source: Benchmark) -> Path:
@@ -320,10 +306,8 @@ def _fetched(source: Benchmark) -> Path:
     if not path.is_file():
         raise BadInput(f"{source.name} is not fetched yet; run srdcr data fetch {source.name}, or {_by_hand(source)}")
     if source.sha256 and (digest := sha256_of(path)) != source.sha256:
-        raise BadInput(
-            f"{path} has the sha256 {digest}, expected {source.sha256}; delete it and run srdcr data fetch "
-            f"{source.name}, or name a copy you trust with --items {source.name}=FILE"
-        )
+        told = f"{path} has the sha256 {digest}, expected {source.sha256}; delete it and run srdcr data fetch"
+        raise BadInput(f"{told} {source.name}, or name a copy you trust with --items {source.name}=FILE")
     return path
 
 
@@ -332,36 +316,27 @@ def download(source: Benchmark) -> tuple[Path, str]:
 
     The file gets its name only when it is complete and its checksum is right; otherwise `BadInput` says why.
     """
-    target = benchmark_file(source)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(target) as part:
-        with part.open("wb") as file:
-            _download(source, file)
-        digest = sha256_of(part)
-        if source.sha256 and digest != source.sha256:
-            raise BadInput(
-                f"{source.url} has the sha256 {digest}, expected {source.sha256}; nothing was kept: the file has "
-                f"changed since, so look at {source.home}, and use a copy you trust with --items {source.name}=FILE"
-            )
-    agrees = "as published" if source.sha256 else f"{digest}; none is published to compare it with"
-    return target, f"{source.name}: {target}, sha256 {agrees}"
-
-
-def _download(source: Benchmark, file: BinaryIO) -> None:
     if urlsplit(source.url).scheme not in ("https", "http"):
         raise BadInput(f"{source.name}: {source.url} is not a web address")
     try:
         with urllib.request.urlopen(source.url, timeout=_TIMEOUT_S) as answer:  # noqa: S310 (scheme checked above)
-            expected = answer.headers.get("Content-Length") or ""
-            for chunk in iter(partial(answer.read, _CHUNK), b""):
-                file.write(chunk)
-                if file.tell() > LARGEST:
-                    raise BadInput(f"{source.url} is larger than {LARGEST:,} bytes; {_by_hand(source)}")
+            expected, content = answer.headers.get("Content-Length") or "", answer.read(LARGEST + 1)
     except (HTTPException, OSError) as error:
         reason = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
         raise BadInput(f"cannot download {source.name} ({reason}); {_by_hand(source)}") from None
-    if expected.isdigit() and file.tell() != int(expected):
+    if len(content) > LARGEST:
+        raise BadInput(f"{source.url} is larger than {LARGEST:,} bytes; {_by_hand(source)}")
+    if expected.isdigit() and len(content) != int(expected):
         raise BadInput(f"fetching {source.name} was interrupted; run the same command again, or {_by_hand(source)}")
+    digest, target = hashlib.sha256(content).hexdigest(), benchmark_file(source)
+    if source.sha256 and digest != source.sha256:
+        told = f"{source.url} has the sha256 {digest}, expected {source.sha256}; nothing was kept: the file has changed"
+        copy = f"a copy you trust with --items {source.name}=FILE"
+        raise BadInput(f"{told} since, so look at {source.home}, and use {copy}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(target, content)
+    agrees = "as published" if source.sha256 else f"{digest}; none is published to compare it with"
+    return target, f"{source.name}: {target}, sha256 {agrees}"
 
 
 def _by_hand(source: Benchmark) -> str:
@@ -371,7 +346,6 @@ def _by_hand(source: Benchmark) -> str:
 
 
 _ENOUGH = 4  # numbers that are all years by chance no more
-_ORGANISATIONS = frozenset(ENGLISH["names"]["organisations"].split())
 
 
 @dataclass(slots=True)
@@ -420,7 +394,7 @@ def check_table(frame: pd.DataFrame, path: Path) -> Report:
     if len(wrong) < len(rows):
         report.checked["whole table"] = 1
         try:
-            notes = items_from_frame(frame, path.name, facts.exemplars(), checked=rows).notes
+            notes = items_from_rows(rows, facts.exemplars()).notes
             report.notes = [note for note in notes if note not in wrong]
         except BadInput as error:
             report.findings["whole table"] = [str(error)]
@@ -431,7 +405,7 @@ def _misnamed(answer_type: AnswerType, items: Sequence[Item]) -> Iterator[str]:
     """Why the answers of a domain do not have the answer type that the table gives them."""
     for item in items if answer_type in (AnswerType.NAME, AnswerType.CITY) else ():
         kind, words = answers.guess_type([item.gold_answer]), tokens(item.gold_answer)
-        organised = len(words) > 1 and words[0 if words[1] == "of" else -1] in _ORGANISATIONS
+        organised = len(words) > 1 and words[0 if words[1] == "of" else -1] in NAME_WORDS["organisations"]
         if kind is not AnswerType.TEXT or organised:
             looks = "an organisation" if organised else f"a {kind}"
             yield f"{item.item_id}: {item.gold_answer!r:.60} is said to be a {answer_type} and looks like {looks}"

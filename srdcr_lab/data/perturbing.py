@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
-from srdcr_lab.answers.kinds import Audit, FalseClaim, NoClaim, Traits, Wanted, kind_of, left_over
+from srdcr_lab.answers.kinds import Audit, FalseClaim, NoClaim, Traits, Wanted, flagged, kind_of, left_over
 from srdcr_lab.answers.name import SMALLEST_POOL, Name, clash, country_of, gender_of, inferred, spoken_of
 from srdcr_lab.answers.wording import Span, fold_letters, pattern, spoken, tokens
 from srdcr_lab.data.items import ItemSet, flags_counted, grouped, without_particulars
@@ -88,7 +88,8 @@ def forms(item: Item, wanted: Wanted) -> Iterator[Form]:
     if not kind.is_value and any(_is_written_as(span.surface, item.gold_answer) for span in asked):
         refusals.append("the question names the answer itself")
     flags: list[str] = []
-    for outcome, sentence in dict.fromkeys(kind.doubts(item, spans) if spans else ()):
+    doubts = (*kind.doubts(item, spans), *flagged(item, spans)) if spans else ()
+    for outcome, sentence in dict.fromkeys(doubts):
         (refusals if outcome is Audit.REFUSED else flags).append(sentence)
     for claim in kind.claims(item, wanted):
         reasons = refusals or list(filter(None, [claim.refusal]))
@@ -243,10 +244,11 @@ def contradictions(false: Item, own: Traits | None = None, pool: Mapping[str, Tr
     if new and false.level is not Level.ABSURD and (why := kind.impossible(false, new, own or Traits())):
         found.append(why)
     if isinstance(kind, Name):
-        own = own or inferred(replace(false, gold_answer=false.claimed_answer, aliases=()))
+        claimed = replace(false, gold_answer=false.claimed_answer, aliases=())
+        own = own or inferred(claimed)
         near = own if false.claimed_answer in own.near else Traits(gender_of(false.claimed_answer))
         other = kind.absurd.get(false.claimed_answer) or (pool or {}).get(false.claimed_answer) or near
-        trait = clash(own, other, spoken_of(false.question, false.context, false.claimed_answer, false.answer_type))
+        trait = clash(own, other, spoken_of(claimed))
         if trait == "gender" or (trait and false.claimed_answer not in kind.absurd):
             found.append(f"{false.claimed_answer} does not fit what the passage says of the {trait}")
     return found
@@ -549,10 +551,9 @@ def perturb(
     if pool is not None:
         types = dict.fromkeys(answer_type for _, answer_type in pools)
         if len(types) > 1 and not isinstance(pool, Mapping):
-            raise BadInput(
-                f"{source.name} has answers of the types {' and '.join(types)}, and the pool does not say which of its "
-                "names is which: give a .csv with the columns gold_answer and answer_type (in Python, a dict by type)"
-            )
+            told = f"{source.name} has answers of the types {' and '.join(types)}"
+            how = "give a .csv with the columns gold_answer and answer_type (in Python, a dict by type)"
+            raise BadInput(f"{told}, and the pool does not say which of its names is which: {how}")
         given = pool if isinstance(pool, Mapping) else dict.fromkeys(types, pool)
         if unknown := [each for each in given if each not in [*AnswerType]]:
             raise BadInput(f"the pool has names of the type {unknown[0]!r}; expected {', '.join(AnswerType)}")

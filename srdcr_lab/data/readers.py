@@ -7,7 +7,6 @@ earlier rows asked. Evidence published with a question becomes the row's passage
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from itertools import takewhile
@@ -17,6 +16,7 @@ from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.answers.name import SUBSTITUTIONS
 from srdcr_lab.answers.quantities import meanings
+from srdcr_lab.answers.wording import pattern
 from srdcr_lab.data.rows import DOCUMENT_KEYS, Row, document_of, rows_of, shuffled
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Level, PerturbationKind
 
@@ -27,7 +27,6 @@ Cells = dict[str, Any]
 Earlier = dict[Any, Any]  # question → the row that asked it first
 Reader = Callable[[Row, Earlier], Iterator[Cells]]
 _AGAIN = "an earlier row asks the same"
-_ASKS_FOR_A_YEAR = re.compile(r"(?<!\w)(?:when|what year|which year|birth date)(?!\w)", re.IGNORECASE)
 
 
 def in_our_columns(frame: pd.DataFrame, file: str, read: Reader, name: str = "") -> pd.DataFrame:
@@ -65,11 +64,9 @@ def _contradicted(true: Cells, tag: str, context: str, claim: str) -> Cells:
     return true | false | {"perturbation_kind": PerturbationKind.SUBSTITUTION}
 
 
-_IN_UNIT = re.compile(r"(?<!\w)in ([^\W\d_]+(?:/[^\W\d_]+)?)")
 _CLASHEVAL_DOMAINS: Mapping[str, tuple[str, AnswerType]] = {  # data set → our domain, the type of its answers
     "names": ("names", AnswerType.NAME), "locations": ("cities", AnswerType.CITY), "years": ("years", AnswerType.YEAR),
-    "records": ("records", AnswerType.NUMBER), "news": ("news", AnswerType.NUMBER),
-    "drugs": ("drugs", AnswerType.NUMBER),
+    **{name: (name, AnswerType.NUMBER) for name in ("records", "news", "drugs")},
 }  # fmt: skip
 
 
@@ -107,7 +104,7 @@ def clasheval_modification(row: Row) -> Cells:
         answer_type = AnswerType.TEXT  # "4 gold, 2 silver", a place described in a sentence
     if answer_type is AnswerType.NUMBER:
         _, unit = answers.infer_unit(gold) or ("", "")
-        unit = unit or next(filter(meanings, _IN_UNIT.findall(question)), "")
+        unit = unit or next(filter(meanings, pattern("in_unit").findall(question)), "")
     made = {"question": question, "gold_answer": gold, "context": row.text("context_mod"), "claimed_answer": claim}
     made |= {"domain": domain, "answer_type": answer_type, "unit": unit}
     if answers.equal(claim, gold, answer_type, unit):
@@ -121,9 +118,7 @@ def clasheval_modification(row: Row) -> Cells:
     return made | {"perturbation_kind": kind, "perturbation_value": value}
 
 
-_NEGATED = re.compile(r"(?<!\w)(?:not|cannot|never|no|nor|neither|none)(?!\w)|n['’]t(?!\w)", re.IGNORECASE)
 _ALIGNED = {"memory": "parametric_memory_aligned_evidence", "counter": "counter_memory_aligned_evidence"}
-_OTHER = {"yes": "no", "no": "yes"}
 
 
 def read_conflictqa(row: Row, asked: Earlier) -> Iterator[Cells]:
@@ -134,7 +129,7 @@ def read_conflictqa(row: Row, asked: Earlier) -> Iterator[Cells]:
     yes-or-no question (StrategyQA), the one negated sentence says no. For other questions (PopQA), the true sentence
     names an accepted answer, and the false claim is what differs in the other sentence.
     """
-    question, golds = row.text("question"), row.texts("ground_truth")
+    question, golds, negated = row.text("question"), row.texts("ground_truth"), pattern("negated")
     if not golds:
         raise row.bad("ground_truth", "is empty")
     gold, aliases = golds[0], golds[1:]
@@ -143,17 +138,17 @@ def read_conflictqa(row: Row, asked: Earlier) -> Iterator[Cells]:
     kind = AnswerType.YES_NO if yes_or_no else AnswerType.TEXT
     if yes_or_no:
         gold = answers.normalise(gold, kind) or gold
-        right = {side: bool(_NEGATED.search(text)) is (gold == "no") for side, text in sentences.items()}
+        right = {side: bool(negated.search(text)) is (gold == "no") for side, text in sentences.items()}
         undecided = "its answer sentences do not tell yes from no"
     else:
         right = {side: answers.states(text, gold, kind, "", aliases) for side, text in sentences.items()}
         undecided = "both its answer sentences name an accepted answer, or neither"
-    is_decided = len(set(right.values())) == 2 and not (yes_or_no and _NEGATED.search(question))
+    is_decided = len(set(right.values())) == 2 and not (yes_or_no and negated.search(question))
     if (is_again := asked.setdefault(question, row.number) != row.number) or not is_decided:
         yield from [unusable(row.bad("question", _AGAIN if is_again else undecided))] * 2  # its passages
         return
     true, false = sorted(_ALIGNED, key=lambda side: not right[side])
-    claim = _OTHER[gold] if yes_or_no else differing_words(sentences[false], sentences[true])
+    claim = {"yes": "no", "no": "yes"}[gold] if yes_or_no else differing_words(sentences[false], sentences[true])
     made: Cells = {"question_id": f"conflictqa-{row.number}", "question": question, "gold_answer": gold}
     made |= {"context": row.text(_ALIGNED[true]), "answer_type": kind, "aliases": aliases}
     yield made
@@ -231,7 +226,7 @@ def kind_of_answer(question: str, given: Sequence[str]) -> tuple[AnswerType, str
 
     A year if the question asks for one and every answer is one; a number if all are, in the unit they share; else text.
     """
-    if _ASKS_FOR_A_YEAR.search(question):
+    if pattern("asks_for_a_date").search(question):
         years = all(answers.normalise(answer, AnswerType.YEAR) for answer in given)
         return (AnswerType.YEAR if years else AnswerType.TEXT), ""
     values = [answers.infer_unit(answer) for answer in given]

@@ -9,13 +9,12 @@ import csv
 import math
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab import answers
-from srdcr_lab.answers.kinds import kind_of
-from srdcr_lab.records import BadInput, Document, DocumentKind, Item, Option
+from srdcr_lab.records import BadInput, Document, DocumentKind, Option
 from srdcr_lab.records.files import check_decoded_size, plain_cell, read_json
 from srdcr_lab.records.vocabulary import HALF_CHARACTER, did_you_mean
 
@@ -148,14 +147,6 @@ def _object(entry: Any, unit: str, number: int, file: str) -> dict[str, Any] | B
     return value if isinstance(value, dict) else BadInput(f'{where}: a {unit} is an object such as {{"question": "…"}}')
 
 
-class LacksAnswer(BadInput):
-    """A passage does not contain the answer that it is said to claim; `row` is the row number."""
-
-    def __init__(self, sentence: str, row: int) -> None:
-        super().__init__(sentence)
-        self.row = row
-
-
 @dataclass(slots=True)
 class Row:
     """A row with its position in the table; `number` counts from 1, `cells` are as in the file.
@@ -204,23 +195,19 @@ class Row:
 
     def one_of(self, column: str, known: Iterable[str], default: str = "") -> str:
         """The text of a cell, which must be one of the known values."""
-        text = self.text(column)
-        if default and not text:
-            return default
+        text = self.text(column, default)
         if text not in (names := list(known)):
             raise self.bad(column, f"{text!r:.40} is none of {', '.join(names)}{did_you_mean(text, names)}")
         return text
 
     def number_in(self, column: str) -> float | None:
         """The finite number in a cell; None if it is empty."""
-        text = self.text(column)
-        try:
-            number = float(text) if text else None
-        except ValueError:
-            number = math.nan
-        if number is not None and not math.isfinite(number):
-            raise self.bad(column, f"{text!r:.40} is not a number; leave the cell empty where there is none")
-        return number
+        if not (text := self.text(column)):
+            return None
+        with suppress(ValueError):
+            if math.isfinite(number := float(text)):
+                return number
+        raise self.bad(column, f"{text!r:.40} is not a number; leave the cell empty where there is none")
 
     def flag(self, column: str) -> bool | None:
         """Whether a cell says true (or 1) or false (or 0); None if it is empty."""
@@ -265,8 +252,6 @@ def rows_of(frame: pd.DataFrame, file: str, lists: Collection[str] = (), *, is_o
     """The rows with cells as texts, in the columns `lists` with lists joined by bars; other lists and objects stay."""
 
     def plain(name: str, cell: Any) -> Any:
-        if type(cell) is str:
-            return cell.strip()
         if type(cell) is tuple and not cell:  # as in `ItemSet.frame`
             return ""
         stays = isinstance(cell := listed(cell), (dict, BadInput) if name in lists else (list, dict, BadInput))
@@ -354,28 +339,3 @@ def shuffled(documents: Iterable[Document], question: str) -> tuple[Document, ..
     order = list(documents)
     random.Random(f"documents|{question}").shuffle(order)
     return tuple(replace(document, document_id=str(i)) for i, document in enumerate(order, start=1))
-
-
-def lacks_its_claim(item: Item) -> bool:
-    """Whether a passage does not state what it claims, for answer types that are stated in words."""
-    claim = item.claimed_answer, item.answer_type, item.unit, item.aliases if item.is_standard else ()
-    return kind_of(item.answer_type).is_stated and not answers.states(item.context, *claim)
-
-
-def unreadable(item: Item) -> str:
-    """Why no reply can be read as the item's gold answer or an alias; empty if one can."""
-    gold = item.gold_answer, item.answer_type, item.unit, item.aliases
-    replies = (answers.read(text, item) for text in (item.gold_answer, *item.aliases))
-    if any(reply is not None and answers.equal(reply, *gold) for reply in replies):
-        return ""
-    return f"no reply is read as the {item.answer_type} {item.gold_answer[:50]!r}, so no answer could be right"
-
-
-def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:
-    """The item with the wrong answers that are listed or claimed by misleading documents, except those that are
-    right.
-    """
-    asserted = [document.answer for document in item.documents if document.kind is DocumentKind.MISINFO]
-    distinct = dict.fromkeys(filter(None, (*named, *asserted)))
-    wrong = (each for each in distinct if not any(answers.counts_as(each, gold, item) for gold in item.gold_answers))
-    return replace(item, wrong_answers=tuple(wrong)) if distinct else item

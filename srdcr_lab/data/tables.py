@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -26,20 +26,8 @@ from srdcr_lab.data.items import (
     with_exemplars,
     without_particulars,
 )
-from srdcr_lab.data.rows import (
-    DOCUMENT_KEYS,
-    LONGEST_ANSWER,
-    REQUIRED,
-    LacksAnswer,
-    Row,
-    documents_in,
-    lacks_its_claim,
-    options_in,
-    rows_of,
-    unreadable,
-    with_wrong_answers,
-)
-from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Level, PerturbationKind
+from srdcr_lab.data.rows import DOCUMENT_KEYS, LONGEST_ANSWER, REQUIRED, Row, documents_in, options_in, rows_of
+from srdcr_lab.records import AnswerType, BadInput, DocumentKind, Exemplar, Item, Level, PerturbationKind
 from srdcr_lab.records.types import PREVIOUS
 from srdcr_lab.records.vocabulary import did_you_mean, n_of, visible
 
@@ -62,6 +50,14 @@ _NAMED, _NOTED, _NUMBERED = 3, 5, 12  # rows that one sentence names, that have 
 MOST_HOPS = 10
 
 
+class LacksAnswer(BadInput):
+    """A passage does not contain the answer that it is said to claim; `row` is the row number."""
+
+    def __init__(self, sentence: str, row: int) -> None:
+        super().__init__(sentence)
+        self.row = row
+
+
 def missing_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     """The columns that a table lacks; "a|b" is a column of either name."""
     return [column for column in columns if not set(frame.columns) & set(column.split("|"))]
@@ -79,28 +75,23 @@ def check_columns(frame: pd.DataFrame, columns: Sequence[str], file: str, needs:
         raise BadInput(f"{file} has no rows")
 
 
-def items_from_frame(
-    frame: pd.DataFrame, name: str, exemplar_pool: Sequence[Exemplar] = (), *, strict: bool = False,
-    is_ours: bool = False, checked: Sequence[Checked] = (),
-) -> ItemSet:  # fmt: skip
-    """Items of a table; exemplars are the rows whose column `is_exemplar` is true, and those that `with_exemplars`
-    adds.
+def items_from_rows(rows: Iterable[Checked], pool: Sequence[Exemplar] = (), *, strict: bool = False) -> ItemSet:
+    """Items of a table's checked rows; exemplars are the rows whose column `is_exemplar` is true, and those that
+    `with_exemplars` adds.
 
     Rows that cannot be used are left out and named in notes; with `strict`, or if none is left, they raise `BadInput`.
-    For a table that `is_ours`, the tests have checked that answers are found and read, so this is not checked again,
-    nor are rows that were `checked` before.
     """
-    checked = checked or list(checked_rows(frame, name, is_ours=is_ours))
+    checked = list(rows)
+    name = checked[0][0].file
     pairs, exemplars, faults = sorted_out(checked, name, strict=strict)
     items = [item for _, item in pairs]
-    whole = with_exemplars(name, items, exemplars, exemplar_pool)
+    whole = with_exemplars(name, items, exemplars, pool)
     notes = [*left_out(faults, name), *shortened(pairs, name), *flags_counted(whole.items, name)]
     notes += _doubts(checked, items)
     if unstated := condition_unstated(pairs):
-        notes.append(
-            f"{name}: taken to be true, since claimed_answer and perturbation_kind are empty: "
-            f"{n_of(len(unstated), 'passages')} that need not contain the answer (options, yes or no, argued)"
-        )
+        passages = f"{n_of(len(unstated), 'passages')} that need not contain the answer (options, yes or no, argued)"
+        why = "since claimed_answer and perturbation_kind are empty"
+        notes.append(f"{name}: taken to be true, {why}: {passages}")
     return replace(whole, notes=(*notes, *whole.notes))
 
 
@@ -143,10 +134,9 @@ def left_out(faults: Sequence[BadInput], name: str) -> Iterator[str]:
         yield from map(str, faults[:_NOTED])
     if numbers := [str(fault.row) for fault in faults if isinstance(fault, LacksAnswer)]:
         which = ", ".join(numbers[:_NUMBERED]) + (" …" if len(numbers) > _NUMBERED else "")
-        yield (
-            f"{name}: {len(numbers):,} of these because the passage does not contain the answer (row "
-            f"{which}); if a passage argues for its answer in other words, set the column argued"
-        )
+        why = f"because the passage does not contain the answer (row {which})"
+        advice = "if a passage argues for its answer in other words, set the column argued"
+        yield f"{name}: {len(numbers):,} of these {why}; {advice}"
 
 
 def left_out_by_reason(faults: Sequence[BadInput], name: str) -> Iterator[str]:
@@ -203,7 +193,8 @@ def _doubts(checked: Sequence[Checked], items: Sequence[Item]) -> Iterator[str]:
 def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> Iterator[Checked]:
     """Each row, with what it is: an item, an exemplar, or the sentence that says what is wrong with it.
 
-    A table without passages, documents and options is closed-book: its questions are asked without any text.
+    A table without passages, documents and options is closed-book: its questions are asked without any text. For a
+    table that `is_ours`, the tests have checked that answers are found and read, so this is not checked again.
     """
     check_columns(frame, REQUIRED[:2], name, f"needed are {', '.join(REQUIRED)}")
     rows = rows_of(frame, name, LISTS, is_ours=is_ours)
@@ -219,8 +210,7 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
             if row.flag("is_exemplar"):
                 yield row, as_exemplar(item)
                 continue
-            if (item_id := _item_id(row, item, row_of)) != item.item_id:
-                item = replace(item, item_id=item_id)
+            item = replace(item, item_id=_item_id(row, item, row_of))
             if earlier := row_of.get(item.item_id):
                 raise row.bad("item_id", f"{item.item_id!r} already occurs in row {earlier}; make it unique")
             asked_before = first.setdefault(item.question_id, item)
@@ -362,7 +352,7 @@ def _with_answer(row: Row, make: Callable[..., Item], of_all: AnswerType) -> Ite
         how = "as 14 July 1789 or 1789-07-14" if answer_type is AnswerType.DATE else "as a reply would"
         told = f"{gold!r:.60} is no answer of type {answer_type}"
         raise row.bad("gold_answer", f"{told}; write it {how}, or take another type ({', '.join(AnswerType)})")
-    if unit and not kind_of(answer_type).has_unit:
+    if unit and answer_type is not AnswerType.NUMBER:
         raise row.bad("unit", f"is {unit!r}, but an answer of type {answer_type} has none; leave it empty")
     if unit and " " in canonical:  # the canonical form keeps a unit that disagrees
         raise row.bad("unit", f"is {unit!r}, but the gold answer is {gold!r}; write both in one unit")
@@ -432,3 +422,28 @@ def _with_claim(row: Row, item: Item, claim: str, value: float | None) -> Item:
         told = f"the passage does not contain the answer {claim!r}{hint}; correct it, add its spelling to aliases, or"
         raise LacksAnswer(f"{row.place('context')}: {told} put what a false one says into claimed_answer", row.number)
     return item
+
+
+def lacks_its_claim(item: Item) -> bool:
+    """Whether a passage does not state what it claims, for answer types that are stated in words."""
+    claim = item.claimed_answer, item.answer_type, item.unit, item.aliases if item.is_standard else ()
+    return kind_of(item.answer_type).is_stated and not answers.states(item.context, *claim)
+
+
+def unreadable(item: Item) -> str:
+    """Why no reply can be read as the item's gold answer or an alias; empty if one can."""
+    gold = item.gold_answer, item.answer_type, item.unit, item.aliases
+    replies = (answers.read(text, item) for text in (item.gold_answer, *item.aliases))
+    if any(reply is not None and answers.equal(reply, *gold) for reply in replies):
+        return ""
+    return f"no reply is read as the {item.answer_type} {item.gold_answer[:50]!r}, so no answer could be right"
+
+
+def with_wrong_answers(item: Item, named: Sequence[str]) -> Item:
+    """The item with the wrong answers that are listed or claimed by misleading documents, except those that are
+    right.
+    """
+    asserted = [document.answer for document in item.documents if document.kind is DocumentKind.MISINFO]
+    distinct = dict.fromkeys(filter(None, (*named, *asserted)))
+    wrong = (each for each in distinct if not any(answers.counts_as(each, gold, item) for gold in item.gold_answers))
+    return replace(item, wrong_answers=tuple(wrong)) if distinct else item

@@ -23,7 +23,7 @@ def test_levels_by_kind() -> None:
         (jump, "mark", "blatant moderate mild subtle subtle mild moderate blatant"),
         (long, "number", "blatant blatant moderate subtle subtle mild mild moderate blatant blatant"),
     ):
-        claims = kind_of(NUMBER).claims(each, Wanted())
+        claims = [*kind_of(NUMBER).claims(each, Wanted())]
         assert [claim.value for claim in claims] == SCALES[quantity]["amounts"]
         assert " ".join(claim.level for claim in claims) == levels
     assert list(SUBSTITUTIONS.values()) == [Level.SUBTLE, Level.MODERATE, Level.BLATANT]
@@ -80,7 +80,7 @@ def test_years_beyond_now_or_their_era(gold: str, tag: str, why: str) -> None:
 
 def substitutions(one: Item, pool: Sequence[str], seed: int) -> list[FalseClaim]:
     traits = {name: Traits() for name in pool}
-    return kind_of(one.answer_type).claims(one, Wanted(pools={(one.domain, one.answer_type): traits}, seed=seed))
+    return [*kind_of(one.answer_type).claims(one, Wanted(pools={(one.domain, one.answer_type): traits}, seed=seed))]
 
 
 def test_slight_is_alike_and_comical_is_absurd() -> None:

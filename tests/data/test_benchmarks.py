@@ -311,7 +311,7 @@ def test_the_list_names_home_licence_columns_and_what_is_here(
     )
     monkeypatch.delenv("SRDCR_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert load.cache_folder() == tmp_path / "srdcr_lab"
+    assert load.benchmark_file(source).parents[1] == tmp_path / "srdcr_lab"
 
 
 def test_a_published_place_from_nought_becomes_a_letter() -> None:

@@ -17,7 +17,7 @@ import pytest
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
 from srdcr_lab.answers.kinds import Audit, FalseClaim, kind_of
-from srdcr_lab.answers.name import KNOWN_ROLES, Traits, inferred, spoken_of
+from srdcr_lab.answers.name import Traits, inferred, spoken_of
 from srdcr_lab.answers.wording import ENGLISH
 from srdcr_lab.data import ItemSet, facts, load_items, perturb, perturbing
 from srdcr_lab.data.load import read_source
@@ -414,9 +414,9 @@ def test_a_city_stays_in_the_country_that_the_passage_names() -> None:
 
 
 def test_the_miss_is_no_lady_and_a_city_lies_in_no_person() -> None:
-    assert spoken_of("Who did?", "After the miss, Jo Doe won.", "Jo Doe", NAME).genders == frozenset()
-    assert spoken_of("Where?", "In Bergen, Chopin played.", "Bergen", CITY).lies_in == frozenset()
-    assert spoken_of("Where?", "Their European tour began in Bergen.", "Bergen", CITY).continents == {"europe"}
+    assert spoken_of(named("After the miss, Jo Doe won.", "Jo Doe")).genders == frozenset()
+    assert spoken_of(named("In Bergen, Chopin played.", "Bergen", CITY)).lies_in == frozenset()
+    assert spoken_of(named("Their European tour began in Bergen.", "Bergen", CITY)).continents == {"europe"}
     assert inferred(named("The show was in Boston.", "Boston", CITY)).country == "United States"
     assert inferred(named("He left his wife Jo Doe. He wept.", "Jo Doe")).gender == "f"
 
@@ -509,7 +509,7 @@ def test_the_table_of_traits_knows_every_person_and_city() -> None:
         assert all(century.isdigit() and 5 <= int(century) <= 21 for century in traits.era), name
         assert 2 <= len(traits.near) <= 3, name
         assert item.gold_answer not in traits.near, name
-    assert set(KNOWN_ROLES) > {"writer", "artist", "ruler"}
+    assert set(ENGLISH["roles"]) > {"writer", "artist", "ruler"}
 
 
 def test_the_limits_of_the_facts_hold_the_truth() -> None:

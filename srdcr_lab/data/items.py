@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from srdcr_lab.records import AnswerType, BadInput, DocumentKind, Exemplar, Item, Level
-from srdcr_lab.records.files import as_plain, from_plain, read_json, write_whole
+from srdcr_lab.records.files import as_plain, from_plain, read_json, whole_file
 from srdcr_lab.records.vocabulary import must_be, n_of
 
 if TYPE_CHECKING:
@@ -80,8 +80,12 @@ class ItemSet:
         str
             Hexadecimal digits; computed once, which takes half a second for 20,000 items.
         """
-        plain = [{name: part for name, part in as_plain(item).items() if name not in _SAID_OF} for item in self.items]
-        return hashlib.sha256(json.dumps(plain, sort_keys=True, default=asdict).encode()).hexdigest()
+        encode, digest = json.JSONEncoder(sort_keys=True, default=asdict).encode, hashlib.sha256(b"[")
+        for place, item in enumerate(self.items):
+            plain = {name: value for name, value in as_plain(item).items() if name not in _SAID_OF}
+            digest.update((", " * (place > 0) + encode(plain)).encode())
+        digest.update(b"]")
+        return digest.hexdigest()
 
     def __len__(self) -> int:
         return len(self.items)
@@ -371,14 +375,21 @@ def first_difference(before: Iterable[Item], now: Iterable[Item]) -> str:
 def freeze(items: ItemSet, path: Path) -> None:
     """Write the set as JSON, one item per line; `thaw` reads it back."""
     encode = json.JSONEncoder(ensure_ascii=False, default=asdict).encode
-    head = encode({"srdcr_items": _VERSION, "name": items.name, "notes": items.notes})[:-1]
-    lines = (",\n".join(encode(as_plain(record)) for record in records) for records in (items.items, items.exemplars))
-    write_whole(path, '{},\n"items": [\n{}\n],\n"exemplars": [\n{}\n]}}\n'.format(head, *lines))
+    with whole_file(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(encode({"srdcr_items": _VERSION, "name": items.name, "notes": items.notes})[:-1])
+        for name, records in (("items", items.items), ("exemplars", items.exemplars)):
+            file.write(f',\n"{name}": [\n')
+            file.writelines(",\n" * (place > 0) + encode(as_plain(record)) for place, record in enumerate(records))
+            file.write("\n]")
+        file.write("}\n")
 
 
 def is_frozen(path: Path) -> bool:
     """Whether a file begins as `freeze` writes it; any other ``.json`` file is a table."""
-    return path.suffix.lower() == ".json" and path.is_file() and path.read_bytes().startswith(_BEGINNING)
+    if path.suffix.lower() != ".json" or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_BEGINNING)) == _BEGINNING
 
 
 def thaw(path: Path) -> ItemSet:

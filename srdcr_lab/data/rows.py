@@ -252,6 +252,8 @@ def rows_of(frame: pd.DataFrame, file: str, lists: Collection[str] = (), *, is_o
     """The rows with cells as texts, in the columns `lists` with lists joined by bars; other lists and objects stay."""
 
     def plain(name: str, cell: Any) -> Any:
+        if type(cell) is str:
+            return cell.strip()
         if type(cell) is tuple and not cell:  # as in `ItemSet.frame`
             return ""
         stays = isinstance(cell := listed(cell), (dict, BadInput) if name in lists else (list, dict, BadInput))

@@ -210,7 +210,8 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
             if row.flag("is_exemplar"):
                 yield row, as_exemplar(item)
                 continue
-            item = replace(item, item_id=_item_id(row, item, row_of))
+            if (item_id := _item_id(row, item, row_of)) != item.item_id:
+                item = replace(item, item_id=item_id)
             if earlier := row_of.get(item.item_id):
                 raise row.bad("item_id", f"{item.item_id!r} already occurs in row {earlier}; make it unique")
             asked_before = first.setdefault(item.question_id, item)

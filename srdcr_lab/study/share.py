@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from srdcr_lab.models import Store
+from srdcr_lab.models.store import Fact, Kept
 from srdcr_lab.prompts.messages import hashes
 from srdcr_lab.records import BadInput, Completion, ModelIdentity, Request
 from srdcr_lab.records.files import LOCK, one_writer
@@ -66,36 +67,39 @@ def share(folder: Path, target: Path, *, store: Path | None = None, unfinished: 
                 remedy = "if a file was edited, the same srdcr run writes it anew; else name the run's own --store"
                 raise BadInput(f"{folder} cannot be replayed from {source}: {differences[0]}; {remedy}")
             used.export(work / "store.jsonl")
-            n = used.count()
         files = {f"run/{name}": folder / name for name in FILES} | {"store.jsonl": work / "store.jsonl"}
         for name, path in files.items():
             check_no_traces(name, path.read_bytes())
         pack(files, target)
-        return n
+        return sum(map(len, used.draws.values()))
 
 
 class _Used(Store):
-    """In memory, what a study reads from the store at `source`: completions, and facts about models."""
+    """A store that notes what a study reads; an export holds that alone."""
 
-    def __init__(self, source: Path) -> None:
-        self._source = Store(source)
-        super().__init__(":memory:")
-
-    def close(self) -> None:
-        self._source.close()
-        super().close()
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.draws: dict[tuple[str, str, str], set[int]] = {}
+        self._recalled: set[str] = set()
 
     def get(self, model: ModelIdentity, request: Request) -> dict[int, Completion]:
-        here = super().get(model, request)
-        if len(here) < len(request.draws):
-            here = self._source.get(model, request)
-            self.put(model, request, [*here.values()])
-        return here
+        completions = super().get(model, request)
+        self.draws.setdefault((model.key, request.digest, request.stream), set()).update(completions)
+        return completions
 
     def recall(self, model: str, name: str) -> str | None:
-        for fact in self._source.facts(model):
-            self.remember(model, fact.fact, fact.value)
+        self._recalled.add(model)
         return super().recall(model, name)
+
+    def facts(self, model: str | None = None) -> list[Fact]:
+        self._recalled.update([model] if model else [])
+        return [fact for fact in super().facts(model) if fact.model in self._recalled]
+
+    def contents(self, digests: Collection[str] | None = None) -> Iterator[Kept]:
+        for model, request, completions in super().contents({digest for _, digest, _ in self.draws}):
+            draws = self.draws.get((model.key, request.digest, request.stream), ())
+            if used := [each for each in completions if each.draw in draws]:
+                yield model, request, used
 
 
 def replay(source: Path, out: Path) -> Replayed:

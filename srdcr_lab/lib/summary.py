@@ -10,19 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from srdcr_lab.lib import groups
 from srdcr_lab.lib.comparison import condition_rows, outcome
-from srdcr_lab.lib.groups import (
-    DESIGN_KEYS,
-    FEW,
-    GOLDEN,
-    RATES,
-    by_group,
-    in_macro,
-    is_standard,
-    names_of,
-    strata,
-    stratum_order,
-)
+from srdcr_lab.lib.groups import FEW, GOLDEN, by_group, is_standard, names_of, strata
 from srdcr_lab.lib.page import Html, Td, html_table
 from srdcr_lab.lib.statistics import Estimate, clustered_interval, macro_mean, mean_interval
 from srdcr_lab.records import PROVIDERS_DEFAULT, BadInput, Missing
@@ -90,7 +80,7 @@ def summary(records: pd.DataFrame, *, intervals: bool = True) -> pd.DataFrame:
     ----------
     Paper, section 4.4.
     """
-    keys = [name for name in ("run", "repeat", *DESIGN_KEYS, "item_id") if name in records]
+    keys = [name for name in ("run", "repeat", *groups.DESIGN_KEYS, "item_id") if name in records]
     if "item_id" in keys and records.duplicated(keys).any():
         raise BadInput("several rows of one method and item; give the records of one run, or add a column run")
     records = records.filter(items=_READ)
@@ -110,7 +100,7 @@ def _of_condition(records: pd.DataFrame, condition: str, intervals: bool) -> dic
     measured["accuracy_micro"] = outcome(rows, "correct").mean()
     measured |= {f"n_{why.value}": int((rows["missing"] == why).sum()) for why in Missing}
     ruled = rows[rows["verdict"].notna()]
-    for rate, (verdict, true) in RATES.items():
+    for rate, (verdict, true) in groups.RATES.items():
         own = ruled[is_standard(ruled) == true]
         right = own["verdict"] == verdict
         found = clustered_interval(right, own["question_id"], ends=intervals)
@@ -349,8 +339,8 @@ def accuracy_by_stratum(records: pd.DataFrame, *, intervals: bool = True) -> pd.
         any) and `micro` (all items); columns as in `accuracy`. A stratum on which a method was not run has n = 0 and is
         outside its macro mean.
     """
-    order = stratum_order(strata(condition_rows(records, "perturbed")).unique())
-    members = {name: [name] for name in order} | {MACRO: in_macro(order), MICRO: order}
+    order = groups.stratum_order(strata(condition_rows(records, "perturbed")).unique())
+    members = {name: [name] for name in order} | {MACRO: groups.in_macro(order), MICRO: order}
 
     def of_strata(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
         false = condition_rows(part, "perturbed")

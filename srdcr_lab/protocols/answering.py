@@ -19,35 +19,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from srdcr_lab import answers
 from srdcr_lab.answers.option import TRUE_OR_FALSE, claim
 from srdcr_lab.answers.wording import opening_statement, spoken
-from srdcr_lab.lib.definitions import (
-    ASKED_AGAIN,
-    FROM_LOGPROBS,
-    Ruling,
-    answer_tokens,
-    missing_reason,
-    sampled_accuracy,
-    semantic_entropy,
-)
+from srdcr_lab.lib import definitions
+from srdcr_lab.lib.definitions import ASKED_AGAIN, Ruling, answer_tokens, missing_reason
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.prompts import OURS, Prompts, readers
 from srdcr_lab.prompts.messages import named
 from srdcr_lab.protocols.choices import Choices, DebateDesign, Match
-from srdcr_lab.records import (
-    GREEDY,
-    BadInput,
-    CallFailed,
-    Completion,
-    ConfidenceKind,
-    Debate,
-    Decision,
-    Exemplar,
-    Item,
-    Missing,
-    Request,
-    Role,
-    Turn,
-    Verdict,
-)
+from srdcr_lab.records import BadInput, CallFailed, ConfidenceKind, Decision, Missing, Role, Verdict
+from srdcr_lab.records.types import GREEDY, Completion, Debate, Exemplar, Item, Request, Turn
 from srdcr_lab.records.vocabulary import NEED_DRAWS, NEED_LOGPROBS, TemperatureRefused, must_be
 
 if TYPE_CHECKING:
@@ -427,17 +406,17 @@ async def self_confidence(item: Item, prior: Answer, setup: Setup) -> SelfConfid
     value: float | None
     draws = (prior.draws or await consistency_draws(item, setup)) if kind in NEED_DRAWS else ()
     if kind is ConfidenceKind.SELF_CONSISTENCY:  # an unread draw agrees with none
-        value = sampled_accuracy([answers.says_the_same(draw.value, prior.value, item) for draw in draws])
+        value = definitions.sampled_accuracy([answers.says_the_same(draw.value, prior.value, item) for draw in draws])
     elif kind is ConfidenceKind.SEMANTIC_ENTROPY:
         sizes = [len(group) for group in by_answer(draws, item, attrgetter("value"))]
-        value = semantic_entropy([*sizes, *[1] * (len(draws) - sum(sizes))])
+        value = definitions.semantic_entropy([*sizes, *[1] * (len(draws) - sum(sizes))])
     elif kind is ConfidenceKind.VERBALIZED:
         value = await _stated_confidence(item, prior, setup)
     elif kind is ConfidenceKind.P_TRUE:
         value = await _p_true(item, prior.value, setup)
     else:
         logprobs = answer_logprobs(prior, item)
-        value = None if logprobs is None else FROM_LOGPROBS[kind](logprobs)
+        value = None if logprobs is None else definitions.FROM_LOGPROBS[kind](logprobs)
     if value is None:
         refuse_unscored(kind, setup.cast.answerer)
         raise CallFailed(f"{setup.cast.answerer.identity}: the reply has no usable log-probabilities for {kind}")

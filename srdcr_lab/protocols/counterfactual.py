@@ -16,16 +16,8 @@ from typing import Any, TypeVar
 from srdcr_lab import answers
 from srdcr_lab.answers.wording import announced
 from srdcr_lab.prompts.readers import answer_line, dashed_lines
-from srdcr_lab.protocols.answering import (
-    Conversation,
-    Outcome,
-    Setup,
-    answered,
-    by_answer,
-    no_answer,
-    prior_answer,
-    self_confidence,
-)
+from srdcr_lab.protocols import answering
+from srdcr_lab.protocols.answering import Conversation, Outcome, Setup, answered, no_answer
 from srdcr_lab.records import Decision, Item, Option, Role, Turn
 
 _T = TypeVar("_T")
@@ -115,7 +107,7 @@ def _shuffled(question: Question, what: str, values: Sequence[_T]) -> list[_T]:
 
 def by_votes(turns: Sequence[Turn], item: Item) -> list[Turn]:
     """The first turn with each distinct answer, the most frequent answer first; among equals the earlier one."""
-    return [group[0] for group in sorted(by_answer(turns, item), key=len, reverse=True)]
+    return [group[0] for group in sorted(answering.by_answer(turns, item), key=len, reverse=True)]
 
 
 async def debated(
@@ -183,8 +175,8 @@ async def cfmad(
 
 async def cfmad_when_unsure(item: Item, setup: Setup) -> Outcome:
     """Conf ≥ τ → the short answer (USE_PRIOR), 1 call with log-probabilities; else CFMAD, 11 calls (claim: 8). Ours."""
-    short = await prior_answer(item, setup)
-    confidence = await self_confidence(item, short, setup)
+    short = await answering.prior_answer(item, setup)
+    confidence = await answering.self_confidence(item, short, setup)
     if confidence.value >= setup.choices.tau:
         return Outcome(answer=short, decision=Decision.USE_PRIOR, confidence=confidence)
     return replace(await cfmad(item, setup), confidence=confidence)

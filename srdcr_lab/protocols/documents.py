@@ -19,18 +19,8 @@ from srdcr_lab.answers.wording import is_refusal
 from srdcr_lab.lib.definitions import decide
 from srdcr_lab.prompts import readers
 from srdcr_lab.prompts.readers import Malformed, Thesis
-from srdcr_lab.protocols.answering import (
-    Answer,
-    Argument,
-    Conversation,
-    Outcome,
-    Setup,
-    by_answer,
-    context_answer,
-    prior_answer,
-    select_answer,
-    self_confidence,
-)
+from srdcr_lab.protocols import answering
+from srdcr_lab.protocols.answering import Answer, Argument, Conversation, Outcome, Setup, context_answer, prior_answer
 from srdcr_lab.protocols.sr_dcr import debate_unless_agreed, ruled
 from srdcr_lab.records import Completion, Debate, Decision, Document, Item, Missing, Role, Turn, Verdict
 
@@ -51,7 +41,7 @@ def several_values(reply: str, item: Item) -> tuple[str, ...] | None:
     if not line:
         return line
     values = [value for answer in line if (value := value_of(answer, item)) is not None]
-    return tuple(alike[0] for alike in by_answer(values, item, str)) if len(values) == len(line) else None
+    return tuple(alike[0] for alike in answering.by_answer(values, item, str)) if len(values) == len(line) else None
 
 
 async def ask_for_answers(talk: Conversation, role: Role, template: str, **how: Any) -> Turn:
@@ -91,7 +81,7 @@ async def ra_rag(item: Item, setup: Setup) -> Outcome:
     """
     talk = Argument(item, setup, AGENT_TOKENS)
     turns = await _agents(talk)
-    groups = by_answer(turns, item)
+    groups = answering.by_answer(turns, item)
     most = max(map(len, groups), default=0)
     voted = [group[0] for group in groups if len(group) == most]
     values = tuple(turn.stated_answer for turn in voted if turn.stated_answer is not None)
@@ -168,11 +158,11 @@ async def sr_dcr_per_document(item: Item, setup: Setup) -> Outcome:
         debate = Debate(turns=(*turns, turn), verdict_path=())
         return concluded(several_values(turn.text, item), turn, debate, decision=Decision.USE_CONTEXT)
     prior = await remembering()
-    confidence = await self_confidence(item, prior, setup)
+    confidence = await answering.self_confidence(item, prior, setup)
     verdict = Verdict.UNREASONABLE if Verdict.UNREASONABLE in verdicts else Verdict.UNPARSED
     decision = decide(verdict, confidence.value, setup.choices.tau, gate=setup.choices.gate)
     debate = Debate(turns=turns, verdict_path=())
-    outcome = select_answer(decision, None, prior, verdict=verdict, debate=debate, confidence=confidence)
+    outcome = answering.select_answer(decision, None, prior, verdict=verdict, debate=debate, confidence=confidence)
     if outcome.missing or prior.value is None:
         return replace(outcome, answer=None)
     return replace(outcome, values=(prior.value,))

@@ -23,16 +23,8 @@ from typing import Any
 from srdcr_lab.answers import says_the_same
 from srdcr_lab.lib.definitions import ASKED_AGAIN, Ruling, decide, majority_verdict, says_again, stabilised_verdict
 from srdcr_lab.prompts import readers
-from srdcr_lab.protocols.answering import (
-    Answer,
-    Argument,
-    Outcome,
-    Setup,
-    context_answer,
-    prior_answer,
-    select_answer,
-    self_confidence,
-)
+from srdcr_lab.protocols import answering
+from srdcr_lab.protocols.answering import Answer, Argument, Outcome, Setup, context_answer, prior_answer, select_answer
 from srdcr_lab.protocols.choices import ONE_RULING, SILENT, Hears, Order, Sees, Stance
 from srdcr_lab.records import CallFailed, Debate, Item, Role, Turn, Verdict
 
@@ -67,7 +59,7 @@ async def sr_dcr(item: Item, setup: Setup, *, gate: bool = True) -> Outcome:
         reading = stages.create_task(context_answer(item, setup))
         remembering = stages.create_task(prior_answer(item, setup))
         debating = stages.create_task(debate_unless_agreed(item, setup, lambda: asyncio.gather(reading, remembering)))
-        confidence = await self_confidence(item, await remembering, setup) if gate else None
+        confidence = await answering.self_confidence(item, await remembering, setup) if gate else None
     context, prior, debate = reading.result(), remembering.result(), debating.result()
     ruling = ruled(debate, setup) if debate else None
     verdict = ruling.verdict if ruling else None

@@ -62,9 +62,7 @@ class Interactive:
     def settings(self) -> dict[str, Any]:
         """The current values of the controls."""
         moved = vars(self).get("shown")
-        values = {control.name: control.value for control in self._controls}
-        if moved is not None:
-            values = {name: getattr(moved.params, name) for name in values}
+        values = {one.name: one.value if moved is None else getattr(moved.params, one.name) for one in self._controls}
         return {name: round(value, 6) if isinstance(value, float) else value for name, value in values.items()}
 
     @property

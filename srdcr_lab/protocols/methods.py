@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 from srdcr_lab.lib.definitions import by_percentile
@@ -124,9 +123,9 @@ def methods(names: str | Sequence[str]) -> tuple[Method, ...]:
         near = did_you_mean(unknown[0], METHODS)
         near = f" (a design: --methods sr_dcr --design {unknown[0]})" if unknown[0] in DESIGNS else near
         raise BadInput(f"unknown method {unknown[0]!r}{near}; known are all (without any other), {', '.join(METHODS)}")
-    name, times = max(Counter(wanted).items(), key=itemgetter(1), default=("", 0))
-    if times > 1:
-        raise BadInput(f"name each method once; {name} occurs {times:,} times")
     if not wanted:
         raise BadInput(f"name each method once, at least one of {', '.join(METHODS)}")
+    name, times = Counter(wanted).most_common(1)[0]
+    if times > 1:
+        raise BadInput(f"name each method once; {name} occurs {times:,} times")
     return tuple(METHODS[name] for name in wanted)

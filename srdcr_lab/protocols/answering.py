@@ -24,7 +24,7 @@ from srdcr_lab.lib.definitions import ASKED_AGAIN, Ruling, answer_tokens, missin
 from srdcr_lab.models.base import ChatModel
 from srdcr_lab.prompts import OURS, Prompts, readers
 from srdcr_lab.prompts.messages import named
-from srdcr_lab.protocols.choices import Choices, DebateDesign, Match
+from srdcr_lab.protocols.choices import Choices, Match
 from srdcr_lab.records import BadInput, CallFailed, ConfidenceKind, Decision, Missing, Role, Verdict
 from srdcr_lab.records.types import GREEDY, Completion, Debate, Exemplar, Item, Request, Turn
 from srdcr_lab.records.vocabulary import NEED_DRAWS, NEED_LOGPROBS, TemperatureRefused, must_be
@@ -65,12 +65,6 @@ class Setup:
     seed: int = 0
     prompts: Prompts = OURS
     kept: dict[tuple[str, int], Answer] | None = None
-
-    def under(self, design: DebateDesign) -> Setup:
-        """The same setup under one design of its grid."""
-        if design is self.choices.design and not self.choices.also:
-            return self
-        return replace(self, choices=replace(self.choices, design=design, also=()))
 
     def fixed_exemplars(self, item: Item) -> tuple[Exemplar, ...]:
         """The same exemplars for every question of a domain, for the confidence prompt [2.3]."""

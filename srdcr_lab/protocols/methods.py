@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -50,7 +50,10 @@ class Method:
 
     def setups(self, setup: Setup) -> tuple[Setup, ...]:
         """The setups under which it runs: one for each design of the grid if it follows them, otherwise one."""
-        return tuple(map(setup.under, setup.choices.designs)) if self.designed else (setup,)
+        if not (self.designed and setup.choices.also):
+            return (setup,)
+        alone = (replace(setup.choices, design=design, also=()) for design in setup.choices.designs)
+        return tuple(replace(setup, choices=choices) for choices in alone)
 
     def takes(self, item: Item) -> bool:
         """Whether the item has what the method needs."""

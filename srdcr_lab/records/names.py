@@ -39,11 +39,7 @@ _MARKERS = {row["label"]: row["marker"] for row in _NAMES if row["marker"]}
 COLOURS = {row["name"]: row["colour"] for row in _NAMES if row["colour"]}
 IN_PAPER = frozenset(row["name"] for row in _NAMES if row["in_paper"])  # the methods of its Tables 1 and 2
 OF_CONFIDENCES = ("confidence_kind", "confidence", "first", "second")  # columns
-_RESERVE = (
-    "#92cc1e", "#235923", "#0075ea", "#7f0000", "#a8a000", "#5f7fa8", "#b0708c", "#4e9f9f", "#c07a3e", "#6a6ad0",
-    "#3f3f3f", "#8fae00",
-)  # fmt: skip
-
+_RESERVE = [row["colour"] for row in _NAMES if row["kind"] == "reserve"]  # for names that have none of their own
 _FAMILY = {"judge_debate": "Judge Debate"}  # of which the methods are beginnings
 
 

@@ -437,7 +437,6 @@ def draw_transfer(table: pd.DataFrame, alpha: float | None = None) -> Figure:
         points = table.assign(name=called, n=table["n_above"])
         return draw.line_at(draw.rows(points, "risk", "name", "share wrong above τ", note=note), x=alpha)
     rows = table.assign(chosen_on=names, text=texts)
-    order = list(dict.fromkeys(rows["chosen_on"])), list(dict.fromkeys(rows["applied_to"]))
-    wide = rows.pivot(index="chosen_on", columns="applied_to", values=["risk", "text"]).loc[order[0]]
-    values, texts = (wide[name][order[1]] for name in ("risk", "text"))
+    wide = rows.pivot(index="chosen_on", columns="applied_to", values=["risk", "text"]).loc[rows["chosen_on"].unique()]
+    values, texts = (wide[name][rows["applied_to"].unique()] for name in ("risk", "text"))
     return draw.heatmap(values.rename_axis(None), texts.fillna("–"), "YlOrRd", title="risk where τ is used")

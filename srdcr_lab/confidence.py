@@ -629,10 +629,10 @@ def _drawn(charts: Mapping[str, Any], target: str) -> Any:
     import altair as alt
 
     title = f"P({target} | confidence ≥ τ)"
-    known = tau_curve(charts["known"], "precision", title, draw.NAVY, (0, 1), counts=True)
+    known = tau_curve(charts["known"], "precision", title, draw.NAVY, counts=True)
     if "worth" not in charts:
         return alt.vconcat(known, _questions(charts["near"]), spacing=14)
-    worth = tau_curve(charts["worth"], "utility", "utility per item", draw.BLUE, None, zero=True)
+    worth = tau_curve(charts["worth"], "utility", "utility per item", draw.BLUE, share=False)
     told = [
         _text(charts["answers"], f"'Coverage ' + {shown_interval('coverage', 'coverage_low', 'coverage_high')} + "
               f"', risk ' + {shown_interval('risk', 'risk_low', 'risk_high')} + ' (wrong answers among those given)'"),
@@ -669,9 +669,7 @@ def shown_interval(value: str, low: str, high: str) -> str:
     return f"(isValid(datum.{value}) ? {shown} + ']' : 'no value')"
 
 
-def tau_curve(
-    chart: Any, column: str, title: str, colour: str, domain: Any, *, counts: bool = False, zero: bool = False
-) -> Any:
+def tau_curve(chart: Any, column: str, title: str, colour: str, *, counts: bool = False, share: bool = True) -> Any:
     """Draw a curve over all τ with its band, and the value at τ as a point and in words.
 
     Parameters
@@ -684,12 +682,10 @@ def tau_curve(
         Heading of the panel.
     colour : str
         Colour of curve and band.
-    domain : tuple of float, float or None
-        Ends of the vertical axis; None to fit the data.
     counts : bool, default False
         Say also how many of the questions are above τ.
-    zero : bool, default False
-        Mark zero by a line.
+    share : bool, default True
+        The vertical axis is that of a share, from 0 to 1; otherwise it fits the data, and a line marks zero.
 
     Returns
     -------
@@ -699,7 +695,7 @@ def tau_curve(
     import altair as alt
 
     x = alt.X("at:Q", title="threshold τ", scale=alt.Scale(domain=(0, 1)))
-    y = {"title": None, "scale": alt.Scale(domain=domain) if domain else alt.Scale(zero=False)}
+    y = {"title": None, "scale": alt.Scale(domain=(0, 1)) if share else alt.Scale(zero=False)}
     here, chart = chart.transform_filter(_AT_TAU), chart.transform_filter(f"isValid(datum.{column})")
     valid, step = chart.transform_filter(_AT_TAU), {"interpolate": "step-before"}
     words = shown_interval(column, "low", "high")
@@ -715,7 +711,7 @@ def tau_curve(
         .mark_text(align="left", fontSize=13)
         .encode(text="words:N", x=alt.value(0), y=alt.value(-8)),
     ]
-    if zero:
+    if not share:
         layers.insert(0, chart.mark_rule(color="#bbb", aria=False).encode(y=alt.datum(0)))
     heading = alt.Title(title, anchor="start", fontSize=13, offset=20)
     return alt.layer(*layers).properties(width=_WIDTH, height=190, title=heading)

@@ -22,7 +22,7 @@ from srdcr_lab.lib.sentences import answer_box, sentence, sentences
 from srdcr_lab.lib.source_reliability import asserted, log_odds, source_reliability, votes_of, weighted_majority
 from srdcr_lab.lib.statistics import Estimate, clustered_interval, contrast_interval, mean_interval, rank_correlation
 from srdcr_lab.records import DocumentKind, Item, Missing, Role
-from srdcr_lab.records.names import MEASURES
+from srdcr_lab.records.names import MEASURES, called
 
 if TYPE_CHECKING:
     from srdcr_lab.study import Results
@@ -321,9 +321,8 @@ def draw_summary(table: pd.DataFrame) -> Figure:
         The figure, not yet saved.
     """
     drawn = table["measure"].isin(["exact_match", "misinformation_adopted"]) & table["value"].notna()
-    rows = table[drawn].sort_values("share_misinforming")
-    rows = draw.by_name(rows.reset_index(drop=True), "method")[0]
-    rows = rows.assign(measure=rows["measure"].map(MEASURES))
+    rows = table[drawn].sort_values("share_misinforming", ignore_index=True)
+    rows = rows.assign(method=rows["method"].map(called), measure=rows["measure"].map(MEASURES))
     palette = dict(zip(MEASURES.values(), (draw.RIGHT_COLOUR, draw.FOLLOWED_COLOUR), strict=False))
     look: dict[str, Any] = {"hue": "measure", "palette": palette, "panel": "method", "points": True, "height": 1.9}
     labels = ("share of misleading documents", "share of questions")

@@ -431,6 +431,6 @@ def picker(rows: pd.DataFrame, tau: float = PAPER_TAU) -> Interactive:
 def _panels(charts: Any) -> Any:
     import altair as alt
 
-    right = tau_curve(charts["precision"], "precision", _PRECISION, draw.NAVY, (0, 1), counts=True)
-    share = tau_curve(charts["coverage"], "coverage", _COVERAGE, draw.BLUE, (0, 1))
+    right = tau_curve(charts["precision"], "precision", _PRECISION, draw.NAVY, counts=True)
+    share = tau_curve(charts["coverage"], "coverage", _COVERAGE, draw.BLUE)
     return alt.hconcat(right, share, spacing=40).resolve_scale(color="independent")

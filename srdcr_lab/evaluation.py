@@ -279,9 +279,8 @@ def weighted_leads(records: pd.DataFrame, weights: pd.DataFrame, a: str = "sr_dc
         gap = _mean_of_cells(lead, part, of, (-1, 1))
         halves = ({cell: share for cell, share in of.items() if cell.endswith(side)} for side in ("true", "false"))
         of_halves = [_mean_of_cells(lead, part, half, (-1, 1)).value for half in halves]
-        row = {"a": a, "b": b} | gap.columns("difference", alone=True)
-        row |= {"n": len(part), "n_questions": part["question_id"].nunique(), "changes_at": changes_at(*of_halves)}
-        rows.append(row)
+        sizes = {"n": len(part), "n_questions": part["question_id"].nunique(), "changes_at": changes_at(*of_halves)}
+        rows.append({"a": a, "b": b} | gap.columns("difference", alone=True) | sizes)
     return pd.DataFrame(rows)
 
 
@@ -371,8 +370,7 @@ def pareto_front(cost: ArrayLike, benefit: ArrayLike) -> NDArray[np.bool_]:
     cheaper, better = price[:, None] <= price, good[:, None] >= good
     strictly = (price[:, None] < price) | (good[:, None] > good)
     known = ~np.isnan(price) & ~np.isnan(good)
-    front: NDArray[np.bool_] = known & ~(cheaper & better & strictly).any(axis=0)
-    return front
+    return np.asarray(known & ~(cheaper & better & strictly).any(axis=0))
 
 
 def changes_at(of_true: float, of_false: float) -> float:

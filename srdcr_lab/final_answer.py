@@ -96,8 +96,7 @@ def trained_sentence(results: Results) -> str:
     judge = _trained(results)
     if isinstance(judge, str):
         return judge
-    claim = "a trained Judge has more right verdicts than the prompted one"
-    return sentence(claim, *judge.comparison.difference)
+    return sentence("a trained Judge has more right verdicts than the prompted one", *judge.comparison.difference)
 
 
 def trained_tables(results: Results) -> Html:

@@ -270,8 +270,7 @@ def guaranteed_rule(
     """
     for name, values in {"taus": taus, "starts": starts}.items():
         must_be(name, values, (Sequence, np.ndarray), "a list of numbers")
-    for name, value in {"alpha": alpha, "delta": delta, "false_share": false_share}.items():
-        must_be(name, value, (Real,), "a number from 0 to 1")
+    must_be("false_share", false_share, (Real,), "a number from 0 to 1")
     check_tests(alpha=alpha, delta=delta)
     rows = _rows(records)
     unit, weight = _units(rows, half_weights(false_share))
@@ -406,8 +405,7 @@ def _units(rows: pd.DataFrame, weights: Mapping[bool, float]) -> tuple[NDArray[n
     """The independent unit of each item, −1 where it lacks a half, and the item's weight in it; they sum to 1."""
     half = is_standard(rows).to_numpy(bool).astype(int)  # 1: the passage is true
     question = pd.factorize(rows["question_id"])[0]
-    forms = np.zeros((question.max() + 1, 2))
-    np.add.at(forms, (question, half), 1)
+    forms = np.bincount(2 * question + half, minlength=2 * (question.max() + 1)).reshape(-1, 2)
     weight = np.array([weights.get(False, 0.0), weights.get(True, 0.0)])
     unit = np.arange(len(forms))
     if weight.all():

@@ -6,6 +6,7 @@ Figures are seaborn specifications over the tables of this chapter; each table c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -421,12 +422,11 @@ def category_thresholds(questions: pd.DataFrame, label: str = "") -> Interactive
     """
     tables, palette = [], {CATEGORY_LABELS[name]: colour for name, colour in CATEGORY_COLOURS.items()}
     look = {"width": 640, "height": {"step": 38}}
-    for highly in _BOUNDS:
-        for maybe in _BOUNDS:
-            table = categories_by_domain(questions, highly_from=highly, maybe_from=min(maybe, highly))
-            table = table.assign(category=np.tile(range(len(palette)), len(table) // len(palette)))
-            table = table.loc[table["n_category"] > 0, ["domain", "category", "n_category", "share", "low", "high"]]
-            tables.append(table.round(3).assign(highly=highly, maybe=maybe))
+    for highly, maybe in product(_BOUNDS, repeat=2):
+        table = categories_by_domain(questions, highly_from=highly, maybe_from=min(maybe, highly))
+        table = table.assign(category=np.tile(range(len(palette)), len(table) // len(palette)))
+        table = table.loc[table["n_category"] > 0, ["domain", "category", "n_category", "share", "low", "high"]]
+        tables.append(table.round(3).assign(highly=highly, maybe=maybe))
     controls = [
         Slider("highly", "Highly-Known from", HIGHLY_KNOWN_FROM, 0.05, 1.0, 0.05),
         Slider("maybe", "Maybe-Known from (at most the one above)", MAYBE_KNOWN_FROM, 0.05, 1.0, 0.05),

@@ -33,7 +33,7 @@ from srdcr_lab.lib.groups import (
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import Estimate, contrast_interval, shares
-from srdcr_lab.records import AnswerType, BadInput, KnowledgeCategory, Level
+from srdcr_lab.records import AnswerType, BadInput, Level
 from srdcr_lab.records.names import ANSWER_GROUPS, model_called
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 PRESENT = 2026  # the year of the shipped facts; a later claim lies in the future, whatever the calendar says
 FOLLOWED, RIGHT, OTHER, MISSING = "follows the passage", "right", "another wrong answer", "no answer"
-_BEHIND = [KnowledgeCategory.HIGHLY_KNOWN.value, KnowledgeCategory.UNKNOWN.value]
 
 
 def passages(records: pd.DataFrame, method: str = "few_shot") -> pd.DataFrame:
@@ -471,8 +470,9 @@ def answer(results: Results) -> Html:
     """
     rows = of_results(results)
     every = context_preference(rows, (), questions_alike=True).query("not prior_is_claim").iloc[0]
-    far = difference(rows[rows["knowledge_category"] == _BEHIND[0]], "level", Level.BLATANT, Level.SUBTLE)
-    protects = difference(rows, "knowledge_category", *_BEHIND)
+    most, least = CATEGORY_NAMES[0], CATEGORY_NAMES[-1]
+    far = difference(rows[rows["knowledge_category"] == most], "level", Level.BLATANT, Level.SUBTLE)
+    protects = difference(rows, "knowledge_category", most, least)
     return answer_box(
         sentence(
             "with the few-shot prompt, the model follows most false passages",
@@ -602,7 +602,6 @@ def draw_preference(table: pd.DataFrame, by: str = "stratum", *, panel: str = ""
         rows["model"] = rows["model"].map(model_called)
     rows, palette = draw.by_category(rows)
     palette = {name: colour for name, colour in palette.items() if name in set(rows["category"])}
-    rows = rows.reset_index(drop=True)
     labels = "years off the truth" if in_years else "how far off the claim is", "context preference"
     return draw.lines(rows, by, "share", labels, hue="category", palette=palette, panel=panel, points=True)
 

@@ -337,19 +337,13 @@ def concessions(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """
 
     def gap_of(part: pd.DataFrame) -> Iterator[dict[str, Any]]:
-        changed, sides = part["changed"].astype(float), {"wrong": 1.0, "right": -1.0}
-        questions = part["question_id"]
-        gap = contrast_interval(changed, questions, part["stance"], sides, bounds=(0.0, 1.0))
+        changed, questions = part["changed"].astype(float), part["question_id"]
+        gap = contrast_interval(changed, questions, part["right"], {False: 1.0, True: -1.0}, bounds=(0.0, 1.0))
         yield gap.columns("difference", alone=True) | {"n_questions": questions.nunique()}
 
-    return by_group(_stances(records, turns).dropna(subset="changed"), gap_of)
-
-
-def _stances(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
-    """The last reply of each stance: whether the `stance` was right or wrong, and whether it `changed` (NA: unread)."""
     held = _last_replies(_numbered(records), turns)
-    right = _is_gold(held, "stance").map({True: "right", False: "wrong"})
-    return held.assign(changed=~answers_equal(held, "stance", "stated_answer"), stance=right)
+    held = held.assign(changed=~answers_equal(held, "stance", "stated_answer"), right=_is_gold(held, "stance"))
+    return by_group(held.dropna(subset="changed"), gap_of)
 
 
 def candidate_recall(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:

@@ -80,7 +80,7 @@ def check_tests(taus: Sequence[float] | None = None, starts: Sequence[float] = (
         An argument is out of range, or a start is not one of the taus.
     """
     for name, value in shares.items():
-        must_be(name, value, (Real,), "a number")
+        must_be(name, value, (Real,), "a number from 0 to 1")
         if not 0 < value < 1:
             raise BadInput(f"{name} lies between 0 and 1, got {value}")
     if taus is not None and (len(starts) == 0 or not set(starts) <= set(taus)):
@@ -289,10 +289,8 @@ def transfer(
     questions = pd.DataFrame({name: np.asarray(column) for name, column in columns.items()}).astype({"domain": str})
     by_domain = questions.groupby("domain", sort=False)
     steps = {name: precision_steps(own["confidence"], own["target"]) for name, own in by_domain}
-    rows = []
-    for here in steps:
-        chosen = choose(steps[here])
-        rows += [_carried(here, there, chosen, steps[there]) for there in steps]
+    chosen_on = {name: choose(own) for name, own in steps.items()}
+    rows = [_carried(here, there, chosen_on[here], steps[there]) for here in steps for there in steps]
     for there in steps if len(steps) > 1 else ():
         others = questions[questions["domain"] != there]
         chosen = choose(precision_steps(others["confidence"], others["target"]))

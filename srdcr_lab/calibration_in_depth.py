@@ -27,7 +27,8 @@ from srdcr_lab.records import GREEDY, BadInput, ConfidenceKind, Item
 from srdcr_lab.records.names import kind_called
 
 CONSISTENCY_SIZES = (2, 4, 6, 8, 10, 12, 14, 16)
-COUNTED = ("answer", "reply", "first")  # the tokens a confidence is computed from: all of either, or the reply's first
+# The tokens that a confidence is computed from, and what a reader calls them.
+COUNTED = {"answer": "tokens of the answer", "reply": "the whole reply", "first": "the first token"}
 Map = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
@@ -213,8 +214,7 @@ def token_choices(results: Any) -> pd.DataFrame:
     """
     variants = confidence_variants(results.samples, _items(results))
     rows = variants[variants["confidence_kind"] == ConfidenceKind.MEAN_LOGPROB]
-    names = {"answer": "tokens of the answer", "reply": "the whole reply", "first": "the first token"}
-    return rows.pivot(index="question_id", columns="counted", values="confidence")[[*names]].rename(columns=names)
+    return rows.pivot(index="question_id", columns="counted", values="confidence")[[*COUNTED]].rename(columns=COUNTED)
 
 
 def confidence_kinds(results: Any) -> pd.DataFrame:

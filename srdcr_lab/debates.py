@@ -481,16 +481,11 @@ def prior_preference_by_round(records: pd.DataFrame, by: Sequence[str] = ("strat
     ----------
     Paper, section 4.3, Figures 4 and 9; for designs with verdicts ours.
     """
-    answers = pd.concat([_judge_debates(records), _ended_debates(records)], ignore_index=True)
-    return preference_shares(answers, ("model", "debate", "round"), "follows_prior", by)
-
-
-def _judge_debates(records: pd.DataFrame) -> pd.DataFrame:
-    """Rows of ``judge_debate_r``, by r."""
     methods = pd.Series(records["method"].unique(), dtype=object)
     rounds = methods.str.extract(r"^judge_debate_(\d+)$", expand=False).dropna().astype(int).sort_values()
     parts = [perturbed_answers(records, methods[i]).assign(debate="judge_debate", round=r) for i, r in rounds.items()]
-    return pd.concat(parts or [perturbed_answers(records.iloc[:0]).assign(debate="", round=0)])
+    answers = pd.concat([*parts, _ended_debates(records)], ignore_index=True)
+    return preference_shares(answers, ("model", "debate", "round"), "follows_prior", by)
 
 
 def _ended_debates(records: pd.DataFrame) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from srdcr_lab.answers import normalise
 from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.confidence import COSTS
 from srdcr_lab.debates import heard_turns
-from srdcr_lab.evaluation import changes_at, of_acvd
+from srdcr_lab.evaluation import MAIN_METHODS, changes_at, of_acvd
 from srdcr_lab.lib import draw
 from srdcr_lab.lib.comparison import Comparison, compare_pairs, corrected, outcome, side_by_side
 from srdcr_lab.lib.gating import FinalAnswers, half_weights
@@ -411,9 +411,6 @@ def _p_value(found: Estimate) -> float:
     return 2 * NormalDist().cdf(-abs(value) * NormalDist().inv_cdf(0.975) / half) if half else float(value == 0)
 
 
-_DRAWN = ("sr_dcr", "few_shot", "confidence_only", "calibrated_token_probability", "debate_only", GOLDEN)
-
-
 def draw_utility(table: pd.DataFrame, over: str = "cost", measure: str = "utility", *, panel: str = "") -> Figure:
     """Draw utility, or another measure of final answers, a line per method; SR-DCR and Few-Shot have bands.
 
@@ -458,8 +455,8 @@ def draw_surest(table: pd.DataFrame) -> Figure:
 
 
 def _by_method(table: pd.DataFrame, x: str, y: str, labels: tuple[str, str], *, panel: str = "", **look: Any) -> Figure:
-    rows = table[table["method"].isin(_DRAWN)].reset_index(drop=True)
-    banded = rows["method"].isin(_DRAWN[:2])
+    rows = table[table["method"].isin(MAIN_METHODS)].reset_index(drop=True)
+    banded = rows["method"].isin(["sr_dcr", "few_shot"])
     banded_only = {end: rows[end].where(banded) for end in ends_of(rows, y)}
     rows, palette = draw.by_name(rows.assign(**banded_only), "method")
     return draw.lines(rows, x, y, labels, hue="method", palette=palette, panel=panel, **look)

@@ -34,10 +34,6 @@ from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.thresholds import STARTS, TAUS, accept, check_tests
 
 NO_SETTING = "No guarantee: no rule is shown to keep the risk at or below"
-SCOPE = (
-    "Risk is the share of wrong answers among those that SR-DCR gives, from the passage or from memory, on questions "
-    "and passages like these."
-)
 KAPPAS = (0.1, 0.3, PAPER_KAPPA)
 STAKES = (0.25, 0.5, 0.75, 1.0)  # of the largest that cannot lose more than all
 POWER, _STUDIES = 0.8, 500  # the share of simulated studies that a number of questions has to satisfy
@@ -296,7 +292,10 @@ def guaranteed_rule(
     n, n_error = int(kept.sum()), int((rows.loc[kept, "missing"] == Missing.ERROR).sum())
     sizes = {"n": n, "n_questions": n_questions, "n_left_out": left_out, "n_error": n_error}
     more = f" ({left_out} more lack a passage of a kind)" if left_out else ""
-    on = f"(on {n_questions} questions{more}, {false_share:.0%} of the passages false). {SCOPE}"
+    on = (
+        f"(on {n_questions} questions{more}, {false_share:.0%} of the passages false). Risk is the share of wrong "
+        "answers among those that SR-DCR gives, from the passage or from memory, on questions and passages like these."
+    )
     if accepted.any():
         best = int(np.where(accepted, coverage, -1).argmax())
         answered, missed = of_questions[best]

@@ -1,7 +1,7 @@
 """Chapter 09: several models side by side: what was tested, what each method gains, how the models differ. Ours.
 
 Models are compared in pairs on the items that both were asked; the independent units are the questions. The column
-`model` has the name that `names_apart` gives to a run.
+`model` is the run's model, with the name of the run in brackets where several runs are of one model.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ class Models:
         BadInput
             A run has not ended.
         """
-        names = names_apart([run.finished().records["model"].iloc[0] for run in runs.values()], list(runs))
+        models = [model_called(run.finished().records["model"].iloc[0]) for run in runs.values()]
+        pairs = zip(models, runs, strict=True)
+        names = [f"{model} ({run})" if models.count(model) > 1 else model for model, run in pairs]
         named = dict(zip(names, runs.values(), strict=True))
 
         def table(of: str) -> pd.DataFrame:
@@ -107,32 +109,6 @@ class Models:
         """
         chosen = "chosen " if self.weights else ""
         return f"{self.records.groupby('model')['question_id'].nunique().max()} {chosen}questions"
-
-
-def names_apart(models: Sequence[str], runs: Sequence[str]) -> list[str]:
-    """Name each run by its model, with the name of the run or a number if several would be equal.
-
-    Parameters
-    ----------
-    models : sequence of str
-        Model of each run.
-    runs : sequence of str
-        Name of each run.
-
-    Returns
-    -------
-    list of str
-        One name per run.
-
-    Examples
-    --------
-    >>> names_apart(["pocket", "pocket", "pocket", "hf:m (dtype bfloat16)"], ["new", "new", "old", "new"])
-    ['pocket (new) 1', 'pocket (new) 2', 'pocket (old)', 'm']
-    """
-    short = [model_called(model) for model in models]
-    both = zip(short, runs, strict=True)
-    names = [f"{model} ({run})" if short.count(model) > 1 else model for model, run in both]
-    return [f"{name} {names[:i].count(name) + 1}" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
 
 def answer(models: Models) -> Html:

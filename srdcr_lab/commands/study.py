@@ -18,19 +18,8 @@ from zipfile import is_zipfile
 import click
 from click.core import ParameterSource
 
-from srdcr_lab.commands import (
-    BAD_INPUT,
-    DONE,
-    PATH,
-    SOME_FAILED,
-    SOURCE,
-    Command,
-    as_text,
-    echo,
-    note_all,
-    open_store,
-    refuse_overwriting,
-)  # fmt: skip
+from srdcr_lab import commands
+from srdcr_lab.commands import DONE, PATH, SOME_FAILED, Command, as_text, echo, note_all, open_store, refuse_overwriting
 from srdcr_lab.lib.page import number
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.files import csv_text, made, write_whole
@@ -257,7 +246,7 @@ def notebooks(out: Path, figures: Path | None, only: str | None, jobs: int | Non
 
 
 @click.command(cls=Command)
-@click.argument("table", type=SOURCE, required=False)
+@click.argument("table", type=commands.SOURCE, required=False)
 def report(
     table: str | None, run: str | None, out: Path, alpha: float, delta: float, tau: float | None, **how: Any
 ) -> int:
@@ -494,4 +483,4 @@ def check_store(file: Path) -> int:
         else:
             empty = "" if (n := opened.count()) else "; was it copied without its -wal file?"
             echo(f"{file}: {n:,} completions, no damage found{empty}")
-    return BAD_INPUT if findings else DONE
+    return commands.BAD_INPUT if findings else DONE

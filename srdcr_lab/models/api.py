@@ -33,31 +33,11 @@ from weakref import WeakKeyDictionary
 
 import httpx2
 
-from srdcr_lab.models.base import (
-    PATIENCE_S,
-    Arrived,
-    WithoutText,
-    address,
-    held,
-    hide_secrets,
-    received,
-    redact,
-    room,
-    settings_of,
-)
-from srdcr_lab.records import (
-    BadInput,
-    CallFailed,
-    Capabilities,
-    Completion,
-    FinishReason,
-    ModelIdentity,
-    Request,
-    SrdcrError,
-    Stopped,
-    TemperatureRefused,
-)
+from srdcr_lab.models import base
+from srdcr_lab.models.base import Arrived, WithoutText, held, hide_secrets, redact
+from srdcr_lab.records import BadInput, CallFailed, FinishReason, SrdcrError, Stopped, TemperatureRefused
 from srdcr_lab.records.files import parse_json, rows_beside
+from srdcr_lab.records.types import Capabilities, Completion, ModelIdentity, Request
 from srdcr_lab.records.vocabulary import did_you_mean, must_be, visible
 
 PLACEHOLDER_KEY = "no-key-needed"  # for servers of one's own, which ask for none; the SDKs insist on one
@@ -119,10 +99,10 @@ class ApiChat(ABC):
 
     def __init__(
         self, name: str, *, label: str = "", base_url: str | None = None, concurrency: int = 64,
-        timeout_s: float = 0.0, max_retries: int = 5, patience_s: float = PATIENCE_S, reasoning: str | None = None,
+        timeout_s: float = 0.0, max_retries: int = 5, patience_s: float = base.PATIENCE_S, reasoning: str | None = None,
         extra_body: Mapping[str, Any] | None = None, takes_key: bool = True,
     ) -> None:  # fmt: skip
-        self.identity = ModelIdentity(self.provider, name, label, settings=settings_of(reasoning, extra_body))
+        self.identity = ModelIdentity(self.provider, name, label, settings=base.settings_of(reasoning, extra_body))
         must_be("base_url", base_url, (str, None), "an address such as http://localhost:8000/v1")
         must_be("concurrency", concurrency, (Integral,), "a whole number")
         if base_url is not None and (not base_url.lower().startswith(("http://", "https://")) or "?" in base_url):
@@ -135,7 +115,7 @@ class ApiChat(ABC):
         self.capabilities = Capabilities(logprobs="logprobs" not in self.never_sent)
         self.refused: list[str] = []  # parameters that the model turned out to refuse
         self.max_attempts = 1 + max_retries  # of one HTTP request: what may be billed at worst
-        self._room = room(self.identity)
+        self._room = base.room(self.identity)
         self._own_server = bool(base_url or os.environ.get(self.url_variable))
         self._base_url, self._concurrency = base_url, concurrency
         timeout_s = timeout_s or (600.0 if self._own_server else 120.0)
@@ -144,7 +124,7 @@ class ApiChat(ABC):
         self._connections: WeakKeyDictionary[asyncio.AbstractEventLoop, _Connection] = WeakKeyDictionary()
         try:
             # Now, so that a missing key is known before any work.
-            self.address = address(self._connect().client.base_url)
+            self.address = base.address(self._connect().client.base_url)
         except (httpx2.InvalidURL, ValueError) as error:  # ValueError: a port beyond 65535
             raise BadInput(f"The base URL of {self.identity} cannot be read ({redact(str(error))}).") from None
         self._settings = Settings(self.identity, partial(self.ways, own_server=self._own_server))
@@ -190,7 +170,7 @@ class ApiChat(ABC):
         with tallied() as tally:
             try:
                 answer = await self._answer(request, arrived)
-                ends = {None if received(each).text else each.finish_reason for each in answer}
+                ends = {None if base.received(each).text else each.finish_reason for each in answer}
                 is_empty = request.max_tokens > _SHORT and ends <= {FinishReason.LENGTH, FinishReason.STOP}
                 why = _ONLY_THOUGHT if FinishReason.LENGTH in ends else "the replies are empty."
                 self._count_in_vain(f"{self.identity}: {why}" if is_empty else "")

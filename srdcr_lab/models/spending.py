@@ -23,18 +23,9 @@ from pathlib import Path
 
 from srdcr_lab.models.base import API, ChatModel, Parameter, held, received, room
 from srdcr_lab.models.store import Store
-from srdcr_lab.records import (
-    BadInput,
-    BudgetExhausted,
-    CallFailed,
-    Capabilities,
-    Completion,
-    ModelIdentity,
-    NotInStore,
-    Request,
-)
+from srdcr_lab.records import BadInput, BudgetExhausted, CallFailed, NotInStore
 from srdcr_lab.records.files import from_json
-from srdcr_lab.records.types import Place
+from srdcr_lab.records.types import Capabilities, Completion, ModelIdentity, Place, Request
 
 _TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
 _ROUNDING = 1e-9  # US dollars: what sums of many amounts are off at most

@@ -31,19 +31,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from srdcr_lab.models.base import log_probability, whole_characters
-from srdcr_lab.records import (
-    BadInput,
-    CallFailed,
-    Completion,
-    FinishReason,
-    Message,
-    ModelIdentity,
-    Request,
-    SrdcrError,
-    Stopped,
-)
+from srdcr_lab.records import BadInput, CallFailed, FinishReason, SrdcrError, Stopped
 from srdcr_lab.records.files import as_path, as_plain, from_json, from_plain, parse_json, to_write, whole_file
-from srdcr_lab.records.types import GREEDY
+from srdcr_lab.records.types import GREEDY, Completion, Message, ModelIdentity, Request
 
 Kept = tuple[ModelIdentity, Request, list[Completion]]  # the completions of one request and stream
 COMPLETION_COLUMNS = (

@@ -12,25 +12,8 @@ from functools import partial
 
 from srdcr_lab.answers import says_the_same
 from srdcr_lab.lib.definitions import mean_probability, more_probable
-from srdcr_lab.protocols.answering import (
-    Answer,
-    Argument,
-    Conversation,
-    FinalLine,
-    Outcome,
-    SelfConfidence,
-    Setup,
-    answer_logprobs,
-    answered,
-    context_answer,
-    greedy_answer,
-    majority,
-    no_answer,
-    prior_answer,
-    select_answer,
-    self_confidence,
-    worked,
-)
+from srdcr_lab.protocols import answering
+from srdcr_lab.protocols.answering import Answer, Argument, Outcome, Setup, answered, context_answer, prior_answer
 from srdcr_lab.records import CallFailed, ConfidenceKind, Decision, Exemplar, Item, Role, Turn
 
 SELF_ASK_TOKENS, RCI_TOKENS, JUDGE_DEBATE_TOKENS, NAIVE_DEBATE_TOKENS = 400, 300, 300, 250  # of each reply
@@ -55,17 +38,17 @@ async def few_shot_warned(item: Item, setup: Setup) -> Outcome:
 async def zero_shot(item: Item, setup: Setup) -> Outcome:
     """The same without exemplars."""
     template = "answer_from_memory" if item.is_closed_book else "answer_with_passage"
-    return answered(await greedy_answer(item, setup, template))
+    return answered(await answering.greedy_answer(item, setup, template))
 
 
 async def vote(item: Item, setup: Setup) -> Outcome:
     """The most frequent of 20 sampled context answers, among equals the one drawn first: the calls of a debate, spent
     on self-consistency (Wang et al. 2023, arXiv 2203.11171). An oversight control, ours.
     """
-    talk = Conversation(item, setup, setup.choices.answer_tokens, setup.choices.sampling_temperature)
-    shots = worked(setup.random_exemplars(item))
+    talk = answering.Conversation(item, setup, setup.choices.answer_tokens, setup.choices.sampling_temperature)
+    shots = answering.worked(setup.random_exemplars(item))
     turns = await talk.draw(Role.AGENT, "answer_with_passage", shots=shots, draws=VOTES, stream="vote")
-    return answered(talk.answer(majority(turns, item), "vote"), talk.debate(turns))
+    return answered(talk.answer(answering.majority(turns, item), "vote"), talk.debate(turns))
 
 
 async def golden(item: Item, setup: Setup) -> Outcome:
@@ -82,26 +65,26 @@ async def confidence_only(item: Item, setup: Setup) -> Outcome:
     else:
         prior, context = await asyncio.gather(prior_answer(item, setup), context_answer(item, setup))
         otherwise = Decision.USE_CONTEXT
-    confidence = await self_confidence(item, prior, setup)
+    confidence = await answering.self_confidence(item, prior, setup)
     sure = confidence.value >= setup.choices.tau  # NaN is not
-    return select_answer(Decision.USE_PRIOR if sure else otherwise, context, prior, confidence=confidence)
+    return answering.select_answer(Decision.USE_PRIOR if sure else otherwise, context, prior, confidence=confidence)
 
 
 async def self_ask(item: Item, setup: Setup) -> Outcome:
     """One reply of three lines: an intermediate question, its answer, and ``Final answer: …``; only the last line is
     read.
     """
-    talk = FinalLine(item, setup, SELF_ASK_TOKENS)
+    talk = answering.FinalLine(item, setup, SELF_ASK_TOKENS)
     turn = await talk.ask(Role.AGENT, "self_ask")
     return answered(talk.answer(turn), talk.debate([turn]))
 
 
 async def rci(item: Item, setup: Setup) -> Outcome:
     """Recursive criticism and improvement: answer, criticise the answer, improve it."""
-    talk = Conversation(item, setup, RCI_TOKENS)
+    talk = answering.Conversation(item, setup, RCI_TOKENS)
     first = await talk.ask(Role.AGENT, "answer_with_passage")
     shown = {"answer": first.text}
-    critique = await talk.ask(Role.AGENT, "rci_critique", round_=1, heard=[first], reads=no_answer, **shown)
+    critique = await talk.ask(Role.AGENT, "rci_critique", round_=1, heard=[first], reads=answering.no_answer, **shown)
     shown |= {"critique": critique.text}
     improved = await talk.ask(Role.AGENT, "rci_improve", round_=2, heard=[first, critique], **shown)
     return answered(talk.answer(improved), talk.debate([first, critique, improved]))
@@ -113,8 +96,8 @@ async def astute(item: Item, setup: Setup) -> Outcome:
     After Astute RAG (Wang et al. 2024, arXiv 2410.07176), in our own words: for one passage, and with one round of
     consolidation, whose reply ends with the answer.
     """
-    talk = FinalLine(item, setup, ASTUTE_TOKENS)
-    memory = await talk.ask(Role.AGENT, "astute_memory", sees_passage=False, reads=no_answer)
+    talk = answering.FinalLine(item, setup, ASTUTE_TOKENS)
+    memory = await talk.ask(Role.AGENT, "astute_memory", sees_passage=False, reads=answering.no_answer)
     turn = await talk.ask(Role.AGENT, "astute_answer", round_=1, heard=[memory], reply=memory.text)
     return answered(talk.answer(turn), talk.debate([memory, turn]))
 
@@ -159,7 +142,7 @@ async def naive_debate(item: Item, setup: Setup) -> Outcome:
         latest = await asyncio.gather(*map(partial(_reconsider, talk, tuple(turns)), latest))
         turns += latest
     agreed = latest[0].round if _agree(latest, item) else None
-    return answered(talk.answer(majority(latest, item)), talk.debate(turns), agreed_round=agreed)
+    return answered(talk.answer(answering.majority(latest, item)), talk.debate(turns), agreed_round=agreed)
 
 
 def exemplar_orders(item: Item, setup: Setup) -> list[tuple[Exemplar, ...]]:
@@ -179,7 +162,7 @@ def exemplar_orders(item: Item, setup: Setup) -> list[tuple[Exemplar, ...]]:
 
 async def _answer(talk: Argument, agent: int, exemplars: Sequence[Exemplar]) -> Turn:
     """Round 0: question and passage, without the others' answers."""
-    shots = worked(exemplars, ending=". I take this to be right.")
+    shots = answering.worked(exemplars, ending=". I take this to be right.")
     return await talk.ask(Role.AGENT, "naive_debate_answer", speaker=f"agent-{agent}", shots=shots)
 
 
@@ -202,16 +185,16 @@ async def token_probability(item: Item, setup: Setup) -> Outcome:
     """
     prior, context = await asyncio.gather(prior_answer(item, setup), context_answer(item, setup))
     of_prior, of_context = _probability(prior, item, setup), _probability(context, item, setup)
-    confidence = SelfConfidence(of_prior, ConfidenceKind.MEAN_PROBABILITY)
+    confidence = answering.SelfConfidence(of_prior, ConfidenceKind.MEAN_PROBABILITY)
     decision = more_probable(of_prior, of_context)
-    return select_answer(decision, context, prior, confidence=confidence, context_confidence=of_context)
+    return answering.select_answer(decision, context, prior, confidence=confidence, context_confidence=of_context)
 
 
 def _probability(answer: Answer, item: Item, setup: Setup) -> float:
     """Mean probability of the answer's tokens; NaN if no answer could be read."""
     if answer.value is None:
         return math.nan
-    logprobs = answer_logprobs(answer, item)
+    logprobs = answering.answer_logprobs(answer, item)
     if logprobs is None:
         raise CallFailed(f"{setup.cast.answerer.identity} gives no log-probabilities, which token_probability needs")
     return mean_probability(logprobs)

@@ -31,36 +31,12 @@ from srdcr_lab.lib.source_reliability import source_reliability, votes_of
 from srdcr_lab.models import ChatModel
 from srdcr_lab.models.spending import Meter, metered
 from srdcr_lab.prompts import render_rewrite
-from srdcr_lab.protocols import Answer, Method, Outcome, SelfConfidence, Setup
-from srdcr_lab.protocols.answering import (
-    KNOWLEDGE,
-    answer_margin,
-    context_answer,
-    is_correct,
-    knowledge_draws,
-    prior_answer,
-    self_confidence,
-)
-from srdcr_lab.records import (
-    BudgetExhausted,
-    CallFailed,
-    Completion,
-    Debate,
-    Decision,
-    DocumentKind,
-    FinishReason,
-    Item,
-    Missing,
-    Needs,
-    Request,
-    Role,
-    SrdcrError,
-    TemperatureRefused,
-    Turn,
-    Verdict,
-)
+from srdcr_lab.protocols import Answer, Method, Outcome, SelfConfidence, Setup, answering
+from srdcr_lab.protocols.answering import self_confidence
+from srdcr_lab.records import BudgetExhausted, CallFailed, Decision, DocumentKind, FinishReason, TemperatureRefused
 from srdcr_lab.records.tables import RECORDS, TURNS, Column
-from srdcr_lab.records.vocabulary import NEED_LOGPROBS, must_be, visible
+from srdcr_lab.records.types import Completion, Debate, Item, Request, Turn
+from srdcr_lab.records.vocabulary import NEED_LOGPROBS, Missing, Needs, Role, SrdcrError, Verdict, must_be, visible
 from srdcr_lab.study.asking import NEEDED
 
 _T = TypeVar("_T")
@@ -90,7 +66,7 @@ async def run_item(
 
     async def draw() -> None:
         if asked_of_memory(item, methods):
-            probe.draws = await _attempt(knowledge_draws(item, setup), "knowledge", probe.errors) or ()
+            probe.draws = await _attempt(answering.knowledge_draws(item, setup), "knowledge", probe.errors) or ()
 
     results, _ = await _together(answer(), draw())
     return item_rows(item, setup, probe, runs, results)
@@ -115,9 +91,9 @@ async def fill_probe(probe: Probe, item: Item, setup: Setup, methods: Sequence[M
     kept = setup.kept or {}
     probe.prior, probe.context = kept.get(("prior", id(item))), kept.get(("context", id(item)))
     if not probe.prior:
-        probe.prior = await _attempt(prior_answer(item, setup), "prior answer", probe.errors)
+        probe.prior = await _attempt(answering.prior_answer(item, setup), "prior answer", probe.errors)
     if not probe.context and not item.is_closed_book:
-        probe.context = await _attempt(context_answer(item, setup), "context answer", probe.errors)
+        probe.context = await _attempt(answering.context_answer(item, setup), "context answer", probe.errors)
     if probe.prior and (setup.choices.knowledge_draws or any(method.uses_confidence for method in methods)):
         probe.confidence = await _attempt(self_confidence(item, probe.prior, setup), "confidence", probe.errors)
 
@@ -450,7 +426,7 @@ def item_rows(
     drawn = [*_drawn(probe)]
     keys = [(each.value, each.text, each.graded) for each in drawn]  # draws repeat each other
     distinct = dict(zip(keys, drawn, strict=True))
-    grades = {key: is_correct(each, item, setup.choices.match) for key, each in distinct.items()}
+    grades = {key: answering.is_correct(each, item, setup.choices.match) for key, each in distinct.items()}
     right = [grades[key] for key in keys]
     rows = ItemRows(item, samples=[*map(partial(_sample_row, item), drawn, right)])
     unread = [(cause(draw.completion), draw.text) for draw in probe.draws if draw.value is None]
@@ -459,7 +435,7 @@ def item_rows(
     if probe.confidence and probe.prior and probe.prior.value is not None:
         belief = probe.confidence
         rows.replies.append((f"confidences ({belief.kind})", Cause.UNREADABLE if isnan(belief.value) else None, ""))
-    known = [is_right for each, is_right in zip(drawn, right, strict=True) if each.stream == KNOWLEDGE]
+    known = [is_right for each, is_right in zip(drawn, right, strict=True) if each.stream == answering.KNOWLEDGE]
     shared = _item_columns(item, setup, probe, known)
     debates: set[tuple[tuple[str, str], ...]] = set()
     for (method, under), (outcome, meter) in zip(runs, results, strict=True):
@@ -523,7 +499,7 @@ def _item_columns(item: Item, setup: Setup, probe: Probe, right: Sequence[bool])
         "n_options": len(item.options), "n_documents": len(item.documents),
         "n_misinforming": sum(document.kind is DocumentKind.MISINFO for document in item.documents),
         "model": str(setup.cast.answerer.identity), **_answer_columns("prior", probe.prior, item, setup),
-        "prior_margin": answer_margin(probe.prior, item) if probe.prior else None,
+        "prior_margin": answering.answer_margin(probe.prior, item) if probe.prior else None,
         **_answer_columns("context", probe.context, item, setup), "sampled_accuracy": accuracy if right else None,
         "n_samples": len(right), "knowledge_category": knowledge_category(accuracy, **bounds),
         "knowledge_decoding": probe.draws[0].decoding if probe.draws else None,
@@ -584,7 +560,7 @@ def _holder(name: str, kinds: Sequence[type]) -> int | None:
 def _answer_columns(name: str, answer: Answer | None, item: Item, setup: Setup) -> TableRow:
     if answer is None or answer.value is None:
         return {f"{name}_answer": None, f"{name}_correct": None}
-    return {f"{name}_answer": answer.value, f"{name}_correct": is_correct(answer, item, setup.choices.match)}
+    return {f"{name}_answer": answer.value, f"{name}_correct": answering.is_correct(answer, item, setup.choices.match)}
 
 
 def _final_columns(outcome: Outcome, item: Item, setup: Setup) -> TableRow:
@@ -594,7 +570,7 @@ def _final_columns(outcome: Outcome, item: Item, setup: Setup) -> TableRow:
     values = outcome.values or (answer.value,)
     if answer.graded is None and (outcome.values or item.other_gold_answers or item.wrong_answers):
         return final_columns(values, all_and_no_wrong(values, item))
-    return final_columns(values, is_correct(answer, item, setup.choices.match))
+    return final_columns(values, answering.is_correct(answer, item, setup.choices.match))
 
 
 def final_columns(values: Sequence[str | None], correct: bool | None, missing: Missing | None = None) -> TableRow:

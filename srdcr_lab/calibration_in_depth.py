@@ -233,11 +233,10 @@ def confidence_kinds(results: Any) -> pd.DataFrame:
     variants = confidence_variants(results.samples, _items(results))
     rows = variants[(variants["counted"] == "answer") & variants["confidence"].notna()]
     columns = {str(kind): part.set_index("question_id")["confidence"] for kind, part in rows.groupby("confidence_kind")}
-    for kind in ConfidenceKind:
-        if kind not in columns:
-            with suppress(BadInput):
-                questions = results.with_confidence(kind).questions
-                columns[kind.value] = questions.set_index("question_id")["self_confidence"].astype(float)
+    for kind in (kind for kind in ConfidenceKind if kind not in columns):
+        with suppress(BadInput):
+            questions = results.with_confidence(kind).questions
+            columns[kind.value] = questions.set_index("question_id")["self_confidence"].astype(float)
     return pd.DataFrame({kind.value: columns[kind] for kind in ConfidenceKind if kind in columns})
 
 

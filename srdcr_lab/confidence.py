@@ -463,8 +463,7 @@ def tuner(results: Results, *others: Results) -> Interactive:
     runs = [results, *others]
     names = [str(_confident(run)["confidence_kind"].iloc[0]) for run in runs]
     if len(set(names)) < len(names):
-        models = [run.records["model"].iloc[0] for run in runs]
-        names = [f"{model}: {kind_called(name)}" for model, name in zip(models, names, strict=True)]
+        names = [f"{run.records['model'].iloc[0]}: {kind_called(name)}" for run, name in zip(runs, names, strict=True)]
     if len(set(names)) < len(names):
         raise BadInput(f"the tuner tells runs apart by model and kind of confidence, got {', '.join(names)}")
     drawn = all(map(_has_draws, runs))

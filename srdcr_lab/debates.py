@@ -14,25 +14,10 @@ from matplotlib.figure import Figure
 
 from srdcr_lab.answers import same_answer
 from srdcr_lab.confidence import auroc, auroc_gain
-from srdcr_lab.lib import draw
+from srdcr_lab.lib import draw, groups
 from srdcr_lab.lib.comparison import compare_all, corrected, outcome
 from srdcr_lab.lib.definitions import ASKED_AGAIN, PAPER_KAPPA, decide, says_again, stabilised_verdict
-from srdcr_lab.lib.groups import (
-    COLUMNS_OF_SHARES,
-    DESIGN_KEYS,
-    P_UNREASONABLE,
-    RATES,
-    RULINGS,
-    by_group,
-    debates,
-    group_columns,
-    group_shares,
-    groups,
-    halves,
-    is_standard,
-    stack,
-    with_memory,
-)
+from srdcr_lab.lib.groups import DESIGN_KEYS, RATES, RULINGS, by_group, debates, group_shares, is_standard, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
 from srdcr_lab.lib.statistics import Estimate, clustered_interval, shares
@@ -96,8 +81,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
         The answer box of the notebook.
     """
     made = compare_all(both_ways(results), "acvd", column="design", name="verdict_right", others=["symmetric"])
-    whole, apart = made[made["condition"] == "overall"], made[made["condition"] != "overall"]
-    apart = corrected(apart)
+    whole, apart = made[made["condition"] == "overall"], corrected(made[made["condition"] != "overall"])
     repeats = pd.concat([signs_of_debate(run) for run in (results, real) if run])
     repeats["speaker"] = [f"{row.model}’s {row.role.title()}" for row in repeats.itertuples()]
     return answer_box(
@@ -185,7 +169,7 @@ def after_each_round(rows: pd.DataFrame) -> pd.DataFrame:
         The rows with `round`, the `verdict` after it, and `held`. A debate that stopped earlier than others of its
         design keeps its last verdict, and is not `held` from then on.
     """
-    paths, keys = rows["verdict_path"].astype(object), [rows[name] for name in group_columns(rows, DESIGN_KEYS)]
+    paths, keys = rows["verdict_path"].astype(object), [rows[name] for name in groups.group_columns(rows, DESIGN_KEYS)]
     length = paths.str.len().astype(int)
     most = length.groupby(keys, dropna=False, observed=True).transform("max")
     verdicts = [[RULINGS[symbol] for symbol in path.ljust(n, path[-1])] for path, n in zip(paths, most, strict=True)]
@@ -299,7 +283,7 @@ def right_by_half(records: pd.DataFrame, *, answers: bool = False) -> pd.DataFra
             row |= clustered_interval(right[here], part["question_id"][here]).columns(half)
         yield row | {"coverage": part["correct"].notna().mean()}
 
-    return by_group(with_memory(records) if answers else records, halves_of, DESIGN_KEYS)
+    return by_group(groups.with_memory(records) if answers else records, halves_of, DESIGN_KEYS)
 
 
 def with_kappa(records: pd.DataFrame, kappa: float = PAPER_KAPPA) -> pd.DataFrame:
@@ -341,7 +325,7 @@ def rates_by_kappa(records: pd.DataFrame) -> pd.DataFrame:
     """
     held = debates(records)
     tables = []
-    for _, part in groups(held[held["p_unreasonable"].notna()], DESIGN_KEYS):
+    for _, part in groups.groups(held[held["p_unreasonable"].notna()], DESIGN_KEYS):
         for kappa in sorted({0.0, PAPER_KAPPA, 1.0, *part["p_unreasonable"]}):
             tables.append(({"kappa": kappa}, right_by_half(with_kappa(part, kappa))))
     return stack(tables)
@@ -368,7 +352,7 @@ def verdict_discrimination(records: pd.DataFrame) -> pd.DataFrame:
         p = part["p_unreasonable"].astype(float).where(word.notna())
         false, questions = ~is_standard(part), part["question_id"]
         found = {
-            P_UNREASONABLE: auroc(p, false, questions),
+            groups.P_UNREASONABLE: auroc(p, false, questions),
             "the word": auroc(word.where(p.notna()), false, questions),
             "difference": auroc_gain(p, word, false, questions),
         }
@@ -418,7 +402,7 @@ def path_stability(records: pd.DataFrame) -> pd.DataFrame:
     for names, rows in _paths(records):
         moves = pd.DataFrame(list(map(path_moves, rows["verdict_path"])), index=rows.index)
         tables += [(names | {"move": move}, shares(rows, moves[move])) for move in MOVES]
-    return stack(tables, [*DESIGN_KEYS, "condition", "move", *COLUMNS_OF_SHARES]).drop(columns="n_missing")
+    return stack(tables, [*DESIGN_KEYS, "condition", "move", *groups.COLUMNS_OF_SHARES]).drop(columns="n_missing")
 
 
 def r_star_distribution(records: pd.DataFrame) -> pd.DataFrame:
@@ -444,15 +428,15 @@ def r_star_distribution(records: pd.DataFrame) -> pd.DataFrame:
             here = r_star.isna() if value is None else (r_star == value).fillna(False)
             stabilised = value is not None and value < last
             tables.append((names | {"r_star": value, "stabilised": stabilised}, shares(rows, here)))
-    table = stack(tables, [*DESIGN_KEYS, "condition", "r_star", "stabilised", *COLUMNS_OF_SHARES])
+    table = stack(tables, [*DESIGN_KEYS, "condition", "r_star", "stabilised", *groups.COLUMNS_OF_SHARES])
     return table.drop(columns="n_missing").astype({"r_star": "Int64"})
 
 
 def _paths(records: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Debates of more than one verdict, by group and condition."""
     held = debates(records)
-    for names, part in groups(held[held["verdict_path"].astype(object).str.len() > 1], DESIGN_KEYS):
-        for condition, rows in (*part.groupby(halves(part), sort=False), ("overall", part)):
+    for names, part in groups.groups(held[held["verdict_path"].astype(object).str.len() > 1], DESIGN_KEYS):
+        for condition, rows in (*part.groupby(groups.halves(part), sort=False), ("overall", part)):
             yield names | {"condition": condition}, rows
 
 

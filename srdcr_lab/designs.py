@@ -12,16 +12,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from srdcr_lab.debates import READ
-from srdcr_lab.lib import draw
-from srdcr_lab.lib.comparison import (
-    comparable,
-    compare,
-    compare_all,
-    condition_rows,
-    factor_effects,
-    outcome,
-    side_by_side,
-)
+from srdcr_lab.lib import comparison, draw
+from srdcr_lab.lib.comparison import comparable, compare, compare_all, condition_rows, outcome, side_by_side
 from srdcr_lab.lib.groups import COLUMNS_OF_SHARES, halves, stack
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentences
@@ -181,7 +173,7 @@ def factor_table(records: pd.DataFrame, designs: Iterable[Any]) -> pd.DataFrame:
         The rows of `factor_effects` for each condition, with a `name`: the factor and its two levels.
     """
     factors = {design.name: asdict(design) for design in designs}
-    parts = [factor_effects(records, factors, condition=condition) for condition in CONDITIONS]
+    parts = [comparison.factor_effects(records, factors, condition=condition) for condition in CONDITIONS]
     effects = pd.concat(parts, ignore_index=True)
     if effects.empty:
         return pd.DataFrame(columns=["name", "condition", "difference", "low", "high", "p_holm", "n"])

@@ -11,21 +11,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from srdcr_lab.lib import draw
+from srdcr_lab.lib import draw, groups
 from srdcr_lab.lib.comparison import compare_all
 from srdcr_lab.lib.definitions import by_percentile
-from srdcr_lab.lib.groups import (
-    FEW,
-    FROM_MEMORY,
-    GOLDEN,
-    by_group,
-    group_columns,
-    group_shares,
-    is_standard,
-    names_of,
-    of_design,
-    with_memory,
-)
+from srdcr_lab.lib.groups import FEW, FROM_MEMORY, GOLDEN, by_group, group_columns, group_shares, is_standard, names_of
 from srdcr_lab.lib.page import Html, interval, number
 from srdcr_lab.lib.sentences import SIGNIFICANT, Sentence, and_list, answer_box, sentences
 from srdcr_lab.lib.statistics import Estimate, contrast_interval
@@ -65,7 +54,7 @@ def of_acvd(results: Results, *methods: str) -> pd.DataFrame:
     records, ran, design = results.records, results.records["method"], results.records["design"]
     apart = ran.eq("sr_dcr") & design.isin(["judge_alone", "one_critique"])
     named = records.assign(method=ran.mask(apart, "sr_dcr (" + design + ")"), design=design.mask(apart))
-    records = of_design(named, "acvd")
+    records = groups.of_design(named, "acvd")
     for method in methods:
         if not (records["method"] == method).any():
             elsewhere = method in set(results.records["method"])  # under another design
@@ -142,7 +131,7 @@ def answer(results: Results, real: Results | None = None) -> Html:
     few, confident = (compared[compared["b"] == b] for b in ("few_shot", "confidence_only"))
     against: dict[str, Any] = {"column": "difference", "by": ["condition"], "n": "n_questions"}
     other = sentences("SR-DCR is right less often than Confidence Only", confident, below=0.0, **against)
-    mean = summary(with_memory(records), intervals=False).query("condition == @there[-1]").set_index("method")
+    mean = summary(groups.with_memory(records), intervals=False).query("condition == @there[-1]").set_index("method")
     given = ", ".join(
         f"{called(name)} {mean.loc[name, 'coverage']:.0%} and {number(mean.loc[name, 'selective_accuracy'])}"
         for name in pd.Index(["few_shot", "sr_dcr", FROM_MEMORY]).intersection(mean.index, sort=False)

@@ -23,21 +23,10 @@ from srdcr_lab.answers.kinds import kind_of
 from srdcr_lab.confidence import COSTS
 from srdcr_lab.debates import heard_turns
 from srdcr_lab.evaluation import MAIN_METHODS, changes_at, of_acvd
-from srdcr_lab.lib import draw
+from srdcr_lab.lib import draw, groups
 from srdcr_lab.lib.comparison import Comparison, compare_pairs, corrected, outcome, side_by_side
 from srdcr_lab.lib.gating import FinalAnswers, half_weights
-from srdcr_lab.lib.groups import (
-    DESIGN_KEYS,
-    FEW,
-    GOLDEN,
-    RATES,
-    RULINGS,
-    answers_equal,
-    by_group,
-    debates,
-    is_standard,
-    names_of,
-)
+from srdcr_lab.lib.groups import DESIGN_KEYS, FEW, GOLDEN, RATES, answers_equal, by_group, is_standard, names_of
 from srdcr_lab.lib.page import Html, render, shown
 from srdcr_lab.lib.sentences import answer_box, sentence, sentences
 from srdcr_lab.lib.statistics import Estimate, clustered_interval, contrast_interval, ends_of
@@ -286,7 +275,7 @@ def predictive_values(records: pd.DataFrame, false_shares: Sequence[float] = SHA
                 row |= Estimate(*np.where(np.isnan(found + found[0]), found[0], found).tolist()).columns(name)
             yield row | {"n": len(part), "n_questions": question.nunique()}
 
-    return by_group(debates(records), values, DESIGN_KEYS)
+    return by_group(groups.debates(records), values, DESIGN_KEYS)
 
 
 def _likelihood_ratio(ruled: pd.Series, own: NDArray[np.bool_], questions: pd.Series) -> NDArray[np.float64]:
@@ -612,7 +601,7 @@ def debate_features(records: pd.DataFrame, turns: pd.DataFrame) -> pd.DataFrame:
     """
     path = records["verdict_path"].fillna("").astype(str)
     features = pd.DataFrame(index=records.index)
-    for symbol, name in zip(RULINGS, ("share_R", "share_U", "share_unparsed"), strict=True):
+    for symbol, name in zip(groups.RULINGS, ("share_R", "share_U", "share_unparsed"), strict=True):
         features[name] = path.str.count(re.escape(symbol)) / path.str.len().where(path != "").astype(float)
     for symbol in "RU":
         features[f"last_{symbol}"] = path.str.endswith(symbol)

@@ -408,9 +408,8 @@ def _units(rows: pd.DataFrame, weights: Mapping[bool, float]) -> tuple[NDArray[n
     weight = np.array([weights.get(False, 0.0), weights.get(True, 0.0)])
     unit = np.arange(len(forms))
     if weight.all():
-        pairs = zip(np.flatnonzero(forms[:, 0] == 0), np.flatnonzero(forms[:, 1] == 0), strict=False)
-        for with_true, with_false in pairs:
-            unit[with_false] = with_true
+        only_true, only_false = (np.flatnonzero(forms[:, other] == 0) for other in (0, 1))
+        unit[only_false[: only_true.size]] = only_true[: only_false.size]
     sizes = np.zeros(forms.shape)
     np.add.at(sizes, unit, forms)
     whole: NDArray[np.bool_] = np.all(sizes[:, weight > 0] > 0, axis=1)

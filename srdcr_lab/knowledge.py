@@ -15,28 +15,14 @@ import seaborn.objects as so
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from srdcr_lab.lib import draw
-from srdcr_lab.lib.definitions import (
-    CATEGORIES,
-    HIGHLY_KNOWN_FROM,
-    MAYBE_KNOWN_FROM,
-    categorise,
-    category_counts,
-    one_row_each,
-)  # fmt: skip
+from srdcr_lab.lib import definitions, draw, statistics
+from srdcr_lab.lib.definitions import CATEGORIES, HIGHLY_KNOWN_FROM, MAYBE_KNOWN_FROM, categorise, category_counts
 from srdcr_lab.lib.draw import CATEGORY_COLOURS
 from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, of_several
 from srdcr_lab.lib.interactive import Interactive, Slider, bars, sliding
 from srdcr_lab.lib.page import Html, interval
 from srdcr_lab.lib.sentences import answer_box
-from srdcr_lab.lib.statistics import (
-    Estimate,
-    clustered_interval,
-    contrast_interval,
-    jeffreys_interval,
-    macro_mean,
-    shares,
-)
+from srdcr_lab.lib.statistics import Estimate, clustered_interval, contrast_interval, macro_mean, shares
 from srdcr_lab.records import BadInput
 from srdcr_lab.records.names import CATEGORY_LABELS
 
@@ -205,7 +191,7 @@ def categories_by_domain(questions: pd.DataFrame, **bounds: float) -> pd.DataFra
     ----------
     Paper, section 2.2 and Table 3.
     """
-    place = pd.Categorical(one_row_each(questions)["knowledge_category"], CATEGORY_NAMES).codes
+    place = pd.Categorical(definitions.one_row_each(questions)["knowledge_category"], CATEGORY_NAMES).codes
     if bounds:
         place = categorise(questions["sampled_accuracy"].to_numpy(float, na_value=np.nan), **bounds)
     codes, names = pd.factorize(questions["domain"])
@@ -220,7 +206,7 @@ def categories_by_domain(questions: pd.DataFrame, **bounds: float) -> pd.DataFra
         "knowledge_category": [category.value for category in CATEGORIES] * len(domains),
         "n_category": counts[:, :-1].ravel(), "n": n, "n_missing": counts[:, -1].repeat(len(CATEGORIES)),
     })  # fmt: skip
-    low, high = jeffreys_interval(table["n_category"], n)
+    low, high = statistics.jeffreys_interval(table["n_category"], n)
     return table.assign(share=table["n_category"] / np.where(n > 0, n, np.nan), low=low, high=high)
 
 

@@ -15,21 +15,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from srdcr_lab.lib import draw
+from srdcr_lab.lib import draw, groups
 from srdcr_lab.lib.comparison import Comparison, compare_pairs
-from srdcr_lab.lib.groups import (
-    CATEGORY_NAMES,
-    COLUMNS_OF_SHARES,
-    FEW,
-    cells,
-    group_shares,
-    groups,
-    is_standard,
-    stack,
-    strata,
-    with_matches,
-    year_offset,
-)
+from srdcr_lab.lib.groups import CATEGORY_NAMES, FEW, cells, group_shares, is_standard, stack, strata, with_matches
 from srdcr_lab.lib.page import Html
 from srdcr_lab.lib.sentences import answer_box, sentence
 from srdcr_lab.lib.statistics import Estimate, contrast_interval, shares
@@ -109,7 +97,7 @@ def with_claims(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(
         stratum=strata(rows),
         kind=rows["answer_type"].astype(object).map(ANSWER_GROUPS).fillna("other answers"),
-        offset=year_offset(rows),
+        offset=groups.year_offset(rows),
         future=pd.to_numeric(claimed.where(rows["answer_type"] == "year"), errors="coerce") > PRESENT,
         prior_is_claim=rows["prior_is_claim"].fillna(False).astype(bool),
         follows_claim=rows["final_is_claim"],
@@ -279,7 +267,7 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
     ClashEval.
     """
     tables = []
-    for names, part in groups(with_matches(records)):
+    for names, part in groups.groups(with_matches(records)):
         standard, prior_right = is_standard(part), part["prior_correct"].astype("boolean")
         conditions = {
             "context": ("final_is_claim", ~standard & prior_right.fillna(False)),
@@ -290,7 +278,7 @@ def biases(records: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
             rows = rows.assign(stratum=strata(rows), missing=rows[match].isna())
             table = shares(rows, rows[match].fillna(False), cells(rows, by), questions_alike=True, counts=["missing"])
             tables.append((names | {"bias": bias}, table))
-    return stack(tables, ("model", "method", "bias", *by, *COLUMNS_OF_SHARES))
+    return stack(tables, ("model", "method", "bias", *by, *groups.COLUMNS_OF_SHARES))
 
 
 def biases_by(records: pd.DataFrame) -> pd.DataFrame:
@@ -340,7 +328,7 @@ def offset_slopes(records: pd.DataFrame) -> pd.DataFrame:
     Ours.
     """
     rows = []
-    for names, part in groups(_year_answers(records)):
+    for names, part in groups.groups(_year_answers(records)):
         for category in (*CATEGORY_NAMES, ALL):
             cell = part if category == ALL else part[part["knowledge_category"] == category]
             slope = logistic_slope(cell["offset"].abs() / PER, cell["follows_claim"].astype(bool), cell["question_id"])

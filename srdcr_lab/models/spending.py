@@ -38,8 +38,8 @@ from srdcr_lab.records.types import Place
 
 _TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
 _ROUNDING = 1e-9  # US dollars: what sums of many amounts are off at most
-_REFUSED = "refused"  # the name under which the store remembers what a model without temperature refuses
-_SERVED = "served"  # and the models that answered
+# Lists of a model that the store remembers under the same name: their type, and how a sentence names them.
+_LEARNED = {"refused": (list[Parameter], "what {} refuses"), "served": (list[str], "who answered as {}")}
 _PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")
 
 
@@ -225,17 +225,14 @@ class StoredModel:
         # one is charged for it.
         self.bought: dict[Place, Price | None] = {}
         self._in_flight: dict[Place, asyncio.Task[None]] = {}
-        known = store.recall(model.identity.key, _REFUSED)
-        where = f"{store.path}: what {model.identity} refuses"
-        self._refused: list[str] = from_json(list[Parameter], known, where) if known else []
+        self._remembered: dict[str, list[str]] = {}
+        for name, (kind, what) in _LEARNED.items():
+            known = store.recall(model.identity.key, name) or "[]"
+            self._remembered[name] = from_json(kind, known, f"{store.path}: {what.format(model.identity)}")
         leave_out: Callable[[str], None] = getattr(model, "leave_out", lambda _: None)
-        for parameter in self._refused:
+        for parameter in self._remembered["refused"]:
             leave_out(parameter)
-        self._served: list[str] = getattr(model, "served", [])  # names under which it has answered
-        has_served: Callable[..., None] = getattr(model, "has_served", lambda *_: None)
-        if known := store.recall(model.identity.key, _SERVED):
-            has_served(*from_json(list[str], known, f"{store.path}: who answered as {model.identity}"))
-        self._n_served = len(self._served)
+        getattr(model, "has_served", lambda *_: None)(*self._remembered["served"])
 
     @property
     def capabilities(self) -> Capabilities:
@@ -340,10 +337,8 @@ class StoredModel:
 
     def remember_model(self) -> None:
         """Record in the store what the model refused, if it takes no temperature, and the models that answered."""
-        if len(self._served) > self._n_served:
-            self._n_served = len(self._served)
-            self.store.remember(self.identity.key, _SERVED, json.dumps(self._served))
-        refused = getattr(self.model, "refused", [])
-        if "temperature" in refused and refused != self._refused:
-            self._refused = [*refused]
-            self.store.remember(self.identity.key, _REFUSED, json.dumps(refused))
+        for name, known in self._remembered.items():
+            now = getattr(self.model, name, [])
+            if len(now) > len(known) and (name == "served" or "temperature" in now):
+                known[:] = now
+                self.store.remember(self.identity.key, name, json.dumps(now))

@@ -22,11 +22,11 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain, filterfalse, groupby
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -270,6 +270,10 @@ class Store:
                     with suppress(sqlite3.Error):
                         self._db.execute("ROLLBACK")
 
+    def _write(self, change: str, rows: Iterable[tuple[object, ...]]) -> None:
+        with self.transaction():
+            self._db.executemany(change, rows)
+
     def close(self) -> None:
         with self._lock:
             self._db.close()
@@ -327,27 +331,21 @@ class Store:
 
     def note_spent(self, run: str, usd: float) -> None:
         """Record what a run has spent, so that a killed and resumed run does not get its budget again."""
-        with self.transaction():
-            self._db.execute("INSERT OR REPLACE INTO spending VALUES (?, ?)", (run, usd))
+        self._write("INSERT OR REPLACE INTO spending VALUES (?, ?)", [(run, usd)])
 
     def remember(self, model: str, name: str, value: str) -> None:
         """Record a finding about the model of this key, a JSON text; a later value replaces an earlier one."""
-        with self.transaction():
-            self._db.execute(INSERT["fact"], (*astuple(Fact(model, name, value).checked()), _now()))
+        self._write(INSERT["fact"], [(*astuple(Fact(model, name, value).checked()), _now())])
 
     def recall(self, model: str, name: str) -> str | None:
         """The finding about a model under a name; None if there is none."""
-        rows = self._rows("SELECT model, name, value FROM facts WHERE model = ? AND name = ?", model, name)
-        return self._facts(rows)[0].value if rows else None
+        return next((fact.value for fact in self.facts(model) if fact.fact == name), None)
 
     def facts(self, model: str | None = None) -> list[Fact]:
         """All findings about a model, or about every model, sorted."""
         every = "SELECT model, name, value FROM facts WHERE ?1 IS NULL OR model = ?1 ORDER BY model, name"
-        return self._facts(self._rows(every, model))
-
-    def _facts(self, rows: Sequence[Any]) -> list[Fact]:
         try:
-            return [Fact(*row).checked() for row in rows]
+            return [Fact(*row).checked() for row in self._rows(every, model)]
         except ValueError as error:
             raise self._damaged(error) from None
 
@@ -357,23 +355,19 @@ class Store:
 
     def note_batch(self, model: str, name: str, value: str | None) -> None:
         """Record what is known about a batch, a JSON text; None: it is over."""
-        if value is not None:
+        if value is None:
+            self._write("DELETE FROM facts WHERE model = ? AND name = ?", [(model, f"{_BATCH}{name}")])
+        else:
             self.remember(model, f"{_BATCH}{name}", value)
-            return
-        with self.transaction():
-            self._db.execute("DELETE FROM facts WHERE model = ? AND name = ?", (model, f"{_BATCH}{name}"))
 
     def note_asked(self, asked: Iterable[Asked]) -> None:
         """Record what is asked elsewhere; a later note of the same replaces an earlier one."""
-        with self.transaction():
-            self._db.executemany(INSERT["asked"], (each.row() for each in asked))
+        self._write(INSERT["asked"], (each.row() for each in asked))
 
     def close_asked(self, asked: Iterable[Asked], *, answered: bool) -> None:
         """These are no longer asked elsewhere: they were answered and stay known, or will not be answered."""
-        ids = [(each.custom_id,) for each in asked]
         change = "UPDATE elsewhere SET canonical = NULL" if answered else "DELETE FROM elsewhere"
-        with self.transaction():
-            self._db.executemany(f"{change} WHERE custom_id = ?", ids)
+        self._write(f"{change} WHERE custom_id = ?", ((each.custom_id,) for each in asked))
 
     def asked(self, custom_id: str) -> Asked | None:
         """What was asked elsewhere under this name, answered or not; None if nothing was."""
@@ -464,13 +458,11 @@ class Store:
         requests = 0
         with whole_file(to_write(target)) as part, part.open("w", encoding="utf-8") as file:
             for requests, (model, request, completions) in enumerate(self.contents(), start=1):  # noqa: B007
-                record = {"model": as_plain(model), "request": request.content, "stream": request.stream}
-                others = _JSON.encode(record).removeprefix("{")
+                record = {"model": model, "request": request.content, "stream": request.stream}
                 for start in range(0, len(completions), _DRAWS_A_LINE):
-                    draws = ", ".join(map(_exported, completions[start : start + _DRAWS_A_LINE]))
-                    file.write(f'{{"completions": [{draws}], {others}\n')
-            for fact in filterfalse(_is_batch, self.facts()):
-                file.write(_JSON.encode(as_plain(fact)) + "\n")
+                    record["completions"] = completions[start : start + _DRAWS_A_LINE]
+                    file.write(_JSON.encode(record) + "\n")
+            file.writelines(_JSON.encode(fact) + "\n" for fact in filterfalse(_is_batch, self.facts()))
         return requests
 
     def merge(self, source: Path) -> tuple[int, int, int]:
@@ -528,7 +520,7 @@ def _is_sqlite(path: Path) -> bool:
         return file.read(16) == b"SQLite format 3\x00"
 
 
-_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=as_plain)
 
 
 def checked(c: Completion) -> Completion:
@@ -562,36 +554,20 @@ def row_of(completion: Completion) -> tuple[object, ...]:
     return (c.draw, text, tokens, logprobs, c.finish_reason.value, *counts, margins)
 
 
-_SAID = attrgetter(*(field.name for field in fields(Completion) if field.name != "draw"))
-
-
-def _exported(completion: Completion) -> str:
-    """A completion as the JSON text of an export."""
-    before, after = _around_draw(*_SAID(completion))
-    return f"{before}{completion.draw}{after}"
-
-
-@lru_cache(maxsize=64)  # the draws of a request repeat each other
-def _around_draw(text: str, *others: Any) -> tuple[str, str]:
-    before, key, after = _JSON.encode(as_plain(Completion(text, 0, *others))).partition('"draw": ')
-    return before + key, after.removeprefix("0")
-
-
 def completion_of(row: Sequence[Any]) -> Completion:
     """The reverse of `row_of`. Raises ValueError if the row is not a completion."""
     draw, *kept = row
-    text, *others = _completion_of(*kept)
-    completion = Completion(text, draw, *others)
+    completion = replace(_completion_of(*kept), draw=draw)
     return completion if type(draw) is int and draw >= 0 else checked(completion)
 
 
 @lru_cache(maxsize=64)  # the draws of a request repeat each other
-def _completion_of(*kept: Any) -> tuple[Any, ...]:
-    """The fields of a completion, but for its draw."""
+def _completion_of(*kept: Any) -> Completion:
+    """The completion of a row, as if it were of draw 0."""
     text, tokens, logprobs, finish, prompt_tokens, completion_tokens, thinking, thinking_tokens, margins = kept
     tokens, logprobs, margins = (None if part is None else _list(part) for part in (tokens, logprobs, margins))
     counts = prompt_tokens, completion_tokens, thinking or "", thinking_tokens or 0
-    return tuple(_SAID(checked(Completion(text, 0, tokens, logprobs, FinishReason(finish), *counts, margins))))
+    return checked(Completion(text, 0, tokens, logprobs, FinishReason(finish), *counts, margins))
 
 
 def _list(text: Any) -> Any:

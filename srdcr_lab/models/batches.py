@@ -101,9 +101,7 @@ class Batches(Protocol):
         """Custom id, HTTP status (0: not answered) and reply of a line of results."""
 
 
-async def ask_batch(
-    live: StoredModel, wave: Sequence[Request], *, tell: Callable[[str], None], pause_s: float = PAUSE_S
-) -> dict[Place, str]:
+async def ask_batch(live: StoredModel, wave: Sequence[Request], *, tell: Callable[[str], None]) -> dict[Place, str]:
     """Put the completions of a wave into the store; return a sentence for each draw that failed.
 
     `wave` are requests with the draws that are missing, each draw once. `live` is the model behind the store; a batch
@@ -117,15 +115,15 @@ async def ask_batch(
     path, key = live.store.path, hashlib.sha256(live.identity.key.encode()).hexdigest()[:8]
     # Two processes would send the same twice. The lock ends with the process that holds it.
     with nullcontext() if path == ":memory:" else one_writer(Path(f"{path}-batches-{key}")):
-        return await _Wave(live, tell, pause_s).all_of(wave)
+        return await _Wave(live, tell).all_of(wave)
 
 
 class _Wave:
     """What one call of `ask_batch` knows: its batches under way, and what it learned of each line."""
 
-    def __init__(self, live: StoredModel, tell: Callable[[str], None], pause_s: float) -> None:
+    def __init__(self, live: StoredModel, tell: Callable[[str], None]) -> None:
         self.live, self.model, self.store, self.budget = live, cast(ApiChat, live.model), live.store, live.budget
-        self.key, self.price, self.pause_s = live.identity.key, (live.price or FREE).in_a_batch(), pause_s
+        self.key, self.price = live.identity.key, (live.price or FREE).in_a_batch()
         if self.model.batches is None:
             raise BadInput(f"{live.identity}: {self.model.provider} has no batches; run without --batch")
         self.api: Batches = self.model.batches(self.model)
@@ -269,12 +267,12 @@ class _Wave:
                 except self.errors as error:
                     self._missed(batch, error)
             if self.batches:
-                await asyncio.sleep(self.pause_s)
+                await asyncio.sleep(PAUSE_S)
         if self.stop:
             raise self.stop
         if self.is_full:
             self.is_full = False
-            await asyncio.sleep(self.pause_s)
+            await asyncio.sleep(PAUSE_S)
 
     async def _look(self, batch: Batch) -> None:
         """Find a batch whose id never arrived; keep what has come of one that is over."""

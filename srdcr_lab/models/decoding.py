@@ -200,7 +200,6 @@ class Beginnings:
         self.most = most
         self._sorted: list[Prompt] = []
         self._states: OrderedDict[Prompt, list[list[torch.Tensor]]] = OrderedDict()  # of each layer, keys and values
-        self._tokens = 0
 
     def find(self, prompt: Prompt) -> tuple[Prompt, int]:
         """The kept prompt with the longest common beginning, and the length of that."""
@@ -233,16 +232,14 @@ class Beginnings:
             source, length = self.find(prompt)
             if source and length == len(source):  # the new one holds all of it
                 self._forget(source)
-            while self._tokens + len(prompt) > self.most:
+            while sum(map(len, self._sorted)) + len(prompt) > self.most:
                 self._forget(next(iter(self._states)))
             self._states[prompt] = states
-            self._tokens += len(prompt)
             insort(self._sorted, prompt)
 
     def _forget(self, prompt: Prompt) -> None:
         del self._states[prompt]
         self._sorted.remove(prompt)
-        self._tokens -= len(prompt)
 
 
 @dataclass(eq=False, slots=True)
@@ -292,13 +289,11 @@ class DecodingBatch:
 
     def select(self, rows: list[DecodingRow], parents: Sequence[int]) -> None:
         """Go on with `rows`; row i continues the old row ``parents[i]``, which may have several children or none."""
-        unchanged = list(parents) == list(range(len(self.rows)))
+        if rows and list(parents) != list(range(len(self.rows))):
+            indices = torch.tensor(parents, device=self.mask.device)
+            self.cache.reorder_cache(indices)
+            self.mask = self.mask[indices]
         self.rows = rows
-        if unchanged or not rows:
-            return
-        indices = torch.tensor(parents, device=self.mask.device)
-        self.cache.reorder_cache(indices)
-        self.mask = self.mask[indices]
 
     @property
     def ends(self) -> torch.Tensor:
@@ -319,17 +314,6 @@ class DecodingBatch:
         if len(kept) < len(self.rows):
             self.logits = [self.logits[place] for place in kept]
             self.select([self.rows[place] for place in kept], kept)
-
-
-def join(batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
-    """The same rows in few batches, with bounded padding; shorter ones are padded at their left."""
-
-    def fit(parts: Sequence[DecodingBatch]) -> bool:
-        filled, rows = sum(len(part.rows) * len(part.span) for part in parts), sum(len(part.rows) for part in parts)
-        return little_padding(filled, rows * len(parts[-1].span))
-
-    groups = _in_groups(sorted(batches, key=lambda batch: len(batch.span)), fit)
-    return [joined(group) if len(group) > 1 else group[0] for group in groups]
 
 
 def _in_groups(things: Iterable[_T], fit: Callable[[Sequence[_T]], bool]) -> list[list[_T]]:
@@ -407,8 +391,15 @@ class Decoder:
         return self.join(batches)
 
     def join(self, batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
-        """Fewer batches with the same rows, where the model's cache allows it."""
-        return join(batches) if self.pads_anywhere else list(batches)
+        """The same rows in few batches, with bounded padding: shorter ones are padded at their left, where the model's
+        cache allows it."""
+
+        def fit(parts: Sequence[DecodingBatch]) -> bool:
+            filled, rows = sum(len(part.rows) * len(part.span) for part in parts), sum(len(part.rows) for part in parts)
+            return self.pads_anywhere and little_padding(filled, rows * len(parts[-1].span))
+
+        groups = _in_groups(sorted(batches, key=lambda batch: len(batch.span)), fit)
+        return [joined(group) if len(group) > 1 else group[0] for group in groups]
 
     def advance(self, batch: DecodingBatch) -> list[tuple[Draw, Sample]]:
         """Add one token to every row, and what holds of its guess; return what is finished. A batch without rows is
@@ -474,14 +465,11 @@ class Decoder:
     def _padded(self, parts: Sequence[tuple[int, Prompt]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Tokens, mask and positions of parts of rows: the position of each part's first token, and its tokens. Shorter
         ones are padded at their left."""
-        ids, mask, positions = [], [], []
         widest = max(len(tokens) for _, tokens in parts)
-        for start, tokens in parts:
-            gap = widest - len(tokens)
-            ids.append([0] * gap + [*tokens])
-            mask.append([0] * gap + [1] * len(tokens))
-            positions.append([start] * gap + [*range(start, start + len(tokens))])
-        return self._tensor(ids), self._tensor(mask), self._tensor(positions)
+        ids = self._tensor([[0] * (widest - len(tokens)) + [*tokens] for _, tokens in parts])
+        mask = self._tensor([[0] * (widest - len(tokens)) + [1] * len(tokens) for _, tokens in parts])
+        positions = self._tensor([[start] for start, _ in parts]) + (mask.cumsum(dim=1) - 1).clamp(min=0)
+        return ids, mask, positions
 
     def _goes_on(self, row: DecodingRow, finished: list[tuple[Draw, Sample]]) -> bool:
         """Whether draws of the row go on after its last token. Those that end with it move to `finished`."""
@@ -519,9 +507,19 @@ class Decoder:
         return Begun(prompt, *self._beginnings.find(prompt[:-1]))  # its last token is computed, for what follows it
 
     def _prefill(self, prompts: Iterable[Begun], rows: dict[Prompt, DecodingRow]) -> list[DecodingBatch]:
-        """Batches of these prompts, none with a token yet. What was computed is kept."""
+        """Batches of these prompts, sorted by length, none with a token yet: cut where a forward call would grow too
+        large or hold too much padding. What was computed is kept."""
+
+        def fit(piece: Sequence[Begun]) -> bool:
+            shortest, longest = piece[0].rest, piece[-1].rest
+            is_alike = longest <= (1.25 * shortest + 16 if self.pads_left else shortest)
+            length = max(begun.kept for begun in piece) + longest
+            filled = sum(len(begun.prompt) for begun in piece)
+            is_small = len(piece) * longest <= _PREFILL_TOKENS and little_padding(filled, len(piece) * length)
+            return is_alike and is_small
+
         batches: list[DecodingBatch] = []
-        for planned in _pieces(prompts, padded=self.pads_left):
+        for planned in _in_groups(sorted(prompts, key=lambda begun: (begun.rest, begun.kept)), fit):
             piece = [self.begun(begun.prompt) for begun in planned]  # the piece before it may have ousted some
             mask, cache, logits = self._compute(piece, self._beginnings.states(piece))
             self._beginnings.keep([begun.prompt for begun in piece], mask, cache)
@@ -597,20 +595,6 @@ class Decoder:
                 return True
         self._model.set_attn_implementation("sdpa")
         return False
-
-
-def _pieces(prompts: Iterable[Begun], *, padded: bool) -> list[list[Begun]]:
-    """Prompts sorted by length, cut where a forward call would grow too large or hold too much padding."""
-
-    def fit(piece: Sequence[Begun]) -> bool:
-        shortest, longest = piece[0].rest, piece[-1].rest
-        is_alike = longest <= (1.25 * shortest + 16 if padded else shortest)
-        length = max(begun.kept for begun in piece) + longest
-        filled = sum(len(begun.prompt) for begun in piece)
-        is_small = len(piece) * longest <= _PREFILL_TOKENS and little_padding(filled, len(piece) * length)
-        return is_alike and is_small
-
-    return _in_groups(sorted(prompts, key=lambda begun: (begun.rest, begun.kept)), fit)
 
 
 def choose(logits: torch.Tensor, rows: Sequence[DecodingRow]) -> list[list[Pick]]:

@@ -88,8 +88,7 @@ class LocalChat:
         self._token_texts = lru_cache(maxsize=1 << 12)(self._format.token_texts)  # many draws say the same
         self.context_tokens: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         cache_bytes = memory // 2 if on_gpu else _CPU_CACHE_BYTES
-        self._max_batch_tokens = max_batch_tokens or max(1, cache_bytes // self._decoder.bytes_per_token)
-        self._threads = threads
+        self._limits = max_batch_tokens or max(1, cache_bytes // self._decoder.bytes_per_token), threads
         self._computing = {"dtype": chosen, "device": str(model.device)}
         self._worker: Worker | None = None
         self._lock = threading.Lock()
@@ -109,8 +108,7 @@ class LocalChat:
         call = Call(request)
         with self._lock:
             if self._worker is None:
-                most, threads = self._max_batch_tokens, self._threads
-                self._worker = Worker(self._decoder, self._prepare, self._completion, most, threads)
+                self._worker = Worker(self._decoder, self._prepare, self._completion, *self._limits)
             self._worker.inbox.put(call)
         return await asyncio.wrap_future(call.future)
 

@@ -69,7 +69,7 @@ class Lab:
             with closing(Store(self.path)) as store:
                 try:
                     live = StoredModel(here, store, price=PRICE, budget=self.budget)
-                    return await ask_batch(live, asked, tell=tell or self.told.append, pause_s=0)
+                    return await ask_batch(live, asked, tell=tell or self.told.append)
                 finally:
                     await here.aclose()
 
@@ -94,7 +94,8 @@ class Lab:
 
 
 @pytest.fixture
-def lab(provider: str, loopback: Loopback, tmp_path: Path) -> Lab:
+def lab(provider: str, loopback: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    monkeypatch.setattr("srdcr_lab.models.batches.PAUSE_S", 0.0)
     return Lab(provider, loopback, tmp_path / "store.sqlite")
 
 

@@ -302,7 +302,7 @@ def test_growing_prompts_are_computed_once_where_memory_allows_and_rightly_where
     distinct = {prompt[:end] for prompt in prompts for end in range(1, len(prompt) + 1)}
     assert sent["prefill_tokens"] <= computes_most * len(distinct)
     assert sent["prefill_tokens"] + sent["shared_prefix_tokens"] == sum(map(len, prompts))
-    assert model._decoder._beginnings._tokens <= kept_tokens
+    assert sum(map(len, model._decoder._beginnings._sorted)) <= kept_tokens
 
 
 def test_of_prompts_that_wait_the_one_with_least_to_compute_goes_first(

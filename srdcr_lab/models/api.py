@@ -606,9 +606,7 @@ class CountingClient(httpx2.AsyncClient):
             else:
                 if response.status_code not in self._TURNED_AWAY:
                     self._has_answered, self._away_since = True, math.inf
-                    if response.status_code != 429:
-                        return response
-                    if _TALLY.get() is None or b"insufficient_quota" in response.content:
+                    if response.status_code != 429 or _TALLY.get() is None or b"insufficient_quota" in response.content:
                         return response
                     self._say_once("the server limits the rate (429); calls wait and are made again.")
                     asked = float(response.headers.get("retry-after", math.inf))

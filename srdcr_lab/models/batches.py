@@ -161,7 +161,8 @@ class _Wave:
 
     def _missing(self, wave: Sequence[Request]) -> list[Asked]:
         """The lines that are still to be asked."""
-        elsewhere = self.store.draws_in_batches(self.key) | self.failed.keys()
+        under_way = (line.request for name in self.batches for line in self.store.open_in(name))
+        elsewhere = {place for request in under_way for place in request.places.values()} | self.failed.keys()
         lines, size = [], self.model.draws_per_request
         for request in wave:
             have = self.store.get(self.live.identity, request)

@@ -377,11 +377,6 @@ class Store:
         """What was asked in a batch and is not answered yet."""
         return [*self._asked("WHERE batch = ? AND e.canonical IS NOT NULL", batch)]
 
-    def draws_in_batches(self, model: str) -> set[tuple[str, str, int]]:
-        """(digest, stream, draw) of all that a model is being asked in batches."""
-        open_ones = (asked.request for batch in self.batches(model) for asked in self.open_in(batch))
-        return {place for request in open_ones for place in request.places.values()}
-
     def _asked(self, where: str, *values: object) -> Iterator[Asked]:
         query = f"SELECT e.*, r.canonical FROM elsewhere e LEFT JOIN requests r ON r.digest = e.digest {where}"  # noqa: S608
         for *row, text in self._rows(query, *values):

@@ -34,12 +34,12 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from srdcr_lab.models.base import (
+    API,
     PATIENCE_S,
     Arrived,
     WithoutText,
     address,
     held,
-    hide_secrets,
     received,
     redact,
     room,
@@ -155,10 +155,6 @@ class ApiChat(ABC):
             "notes": [],
         }  # fmt: skip
         self.served: list[str] = self._sent["served_models"]
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        hide_secrets(f"{cls.sdk.__name__}._base_client")  # it logs the address of each request
 
     @abstractmethod
     def _client(self, own_server: bool, options: dict[str, Any]) -> Any:
@@ -641,10 +637,7 @@ class CountingClient(httpx2.AsyncClient):
                 f"{late}; such a request is sent again, and may be billed twice. A smaller --concurrency helps."
             )
             raise httpx2.ReadTimeout(late, request=request) from None
-        except asyncio.CancelledError:  # we are interrupted
-            count_unanswered()
-            raise
-        except httpx2.RequestError as error:
+        except (httpx2.RequestError, asyncio.CancelledError) as error:  # cancelled: we are interrupted
             if not isinstance(error, self._NEVER_SENT):
                 count_unanswered()
             raise
@@ -713,4 +706,10 @@ def count(usage: Any, *fields: str) -> int:
     return sum(value for value in values if type(value) is int and 0 < value <= _MOST_TOKENS)
 
 
-hide_secrets("httpx2")  # it logs the address of each request
+def _without_secrets(record: logging.LogRecord) -> bool:
+    record.msg, record.args = redact(record.getMessage()), ()
+    return True
+
+
+for logger in ("httpx2", *(f"{sdk}._base_client" for sdk in API)):  # they log the address of each request
+    logging.getLogger(logger).addFilter(_without_secrets)

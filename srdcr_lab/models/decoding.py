@@ -371,9 +371,10 @@ class Decoder:
             self._suppressed = torch.tensor([token for token in named if token in known], device=model.device)
         self.in_use = threading.Lock()  # held by the thread that decodes
         self.stats = dict.fromkeys(_COUNTED, 0)
+        self._beginnings = Beginnings(0)
         self.pads_left, self.pads_anywhere, self.bytes_per_token = self._examine()
         self._said: OrderedDict[Prompt, TextPlace] = OrderedDict()  # as `DecodingRow.after`, in the latest replies
-        self._beginnings = Beginnings(kept_bytes // self.bytes_per_token if self.pads_anywhere else 0)
+        self._beginnings.most = kept_bytes // self.bytes_per_token if self.pads_anywhere else 0
         self.kept_bytes = self._beginnings.most * self.bytes_per_token
 
     def start(self, prompts: Sequence[tuple[Prompt, Sequence[Draw]]]) -> list[DecodingBatch]:
@@ -521,7 +522,7 @@ class Decoder:
         batches: list[DecodingBatch] = []
         for planned in _in_groups(sorted(prompts, key=lambda begun: (begun.rest, begun.kept)), fit):
             piece = [self.begun(begun.prompt) for begun in planned]  # the piece before it may have ousted some
-            mask, cache, logits = self._compute(piece, self._beginnings.states(piece))
+            mask, cache, logits = self._compute(piece)
             self._beginnings.keep([begun.prompt for begun in piece], mask, cache)
             batches.append(DecodingBatch([rows[begun.prompt] for begun in piece], mask, cache, logits))
             self.stats["batches"] += 1
@@ -529,10 +530,8 @@ class Decoder:
             self.stats["shared_prefix_tokens"] += sum(begun.kept for begun in piece)
         return batches
 
-    def _compute(
-        self, prompts: Sequence[Begun], states: Iterable[Sequence[torch.Tensor]] = ()
-    ) -> tuple[torch.Tensor, DynamicCache, torch.Tensor]:
-        """Mask, cache and last logits of prompts whose kept beginnings have these states.
+    def _compute(self, prompts: Sequence[Begun]) -> tuple[torch.Tensor, DynamicCache, torch.Tensor]:
+        """Mask, cache and last logits of prompts, on top of the states of their kept beginnings.
 
         Shorter beginnings are padded at their left, shorter rests between the two.
         """
@@ -541,7 +540,7 @@ class Decoder:
         mask = torch.cat([beginnings.to(rests.dtype), rests], dim=1)
         cache = DynamicCache(config=self._model.config)
         cache.layers = [PlacedLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
-        for place, (keys, values) in enumerate(states):
+        for place, (keys, values) in enumerate(self._beginnings.states(prompts)):
             cache.update(keys, values, place)
         return mask, cache, self._forward(ids, mask, positions, cache)
 

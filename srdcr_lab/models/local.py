@@ -96,13 +96,12 @@ class LocalChat:
 
     def sent(self) -> dict[str, Any]:
         """For ``run.json``: how it computes, and what was computed since the model was loaded."""
-        kept = {"kept_gb_at_most": self.decoder.kept_bytes / 1e9}
+        sent: dict[str, Any] = {**self._computing, "kept_gb_at_most": self.decoder.kept_bytes / 1e9}
         note = (
             f"{self.identity}: what is decoded at the same time moves log-probabilities of this type by about 0.01, "
             "and changes a reply where two tokens are nearly tied; with dtype='float32' it is 0.00001"
         )
-        notes = {} if self._computing["dtype"] == "float32" else {"notes": [note]}
-        return {**self._computing, **kept, **self.decoder.stats, **notes}
+        return sent | self.decoder.stats | ({} if sent["dtype"] == "float32" else {"notes": [note]})
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         """See `ChatModel.complete`. A prompt longer than the model's window is a failed call."""

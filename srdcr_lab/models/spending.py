@@ -227,8 +227,8 @@ class StoredModel:
         self._in_flight: dict[Place, asyncio.Task[None]] = {}
         self._remembered: dict[str, list[str]] = {}
         for name, (kind, what) in _LEARNED.items():
-            known = store.recall(model.identity.key, name) or "[]"
-            self._remembered[name] = from_json(kind, known, f"{store.path}: {what.format(model.identity)}")
+            known, where = store.recall(model.identity.key, name), f"{store.path}: {what.format(model.identity)}"
+            self._remembered[name] = from_json(kind, known, where) if known else []
         leave_out: Callable[[str], None] = getattr(model, "leave_out", lambda _: None)
         for parameter in self._remembered["refused"]:
             leave_out(parameter)

@@ -108,14 +108,13 @@ class AnthropicChat(ApiChat):
 
     def _client(self, own_server: bool, options: dict[str, Any]) -> anthropic.AsyncAnthropic | None:
         has_key = bool(os.environ.get(self.key_variable) or os.environ.get("ANTHROPIC_AUTH_TOKEN"))
+        options["default_headers"] = {"anthropic-version": _API_VERSION}
+        if own_server and not has_key:
+            options["api_key"] = PLACEHOLDER_KEY
         if self._base_url:
             options["base_url"] = re.sub(r"/v1/*$", "", self._base_url)  # the SDK adds /v1 itself
         try:
-            client = anthropic.AsyncAnthropic(
-                api_key=PLACEHOLDER_KEY if own_server and not has_key else None,
-                default_headers={"anthropic-version": _API_VERSION},
-                **options,
-            )
+            client = anthropic.AsyncAnthropic(**options)
         except anthropic.AnthropicError:  # a login that the SDK looks for on disk, and cannot read
             return None
         return client if has_key or own_server or client.credentials else None

@@ -149,16 +149,9 @@ class GgufChat:
         settings = settings_for(identity, header, weights, free, threads)
         self._server, address = _started(path, identity, settings)
         self._engine = f"llama.cpp of xllamacpp {version('xllamacpp')}: {json.dumps(settings)}"
-        self._chat = OpenAIChat(
-            identity.name,
-            base_url=f"{address}/v1",
-            concurrency=settings["slots"],
-            timeout_s=3600.0,  # a slow machine may need minutes
-            max_retries=1,
-            patience_s=0,  # a server that is gone does not come back
-            takes_key=False,
-            **options,
-        )
+        # A slow machine may need minutes; a server that is gone does not come back.
+        options |= {"concurrency": settings["slots"], "timeout_s": 3600.0, "max_retries": 1, "patience_s": 0}
+        self._chat = OpenAIChat(identity.name, base_url=f"{address}/v1", takes_key=False, **options)
         self._chat.identity, self._chat.address = identity, "llama.cpp"  # as errors name them
         self._chat.draws_per_request = self.draws_per_request = settings["slots"]
         self.capabilities, self.context_tokens = self._chat.capabilities, settings["window"]

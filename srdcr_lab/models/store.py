@@ -147,6 +147,7 @@ class _Line:
 _VERSION = "1"
 _SCHEMA = Path(__file__).with_name("store.sql").read_text("utf-8")
 _TABLES = {"meta", "models", "requests", "completions", "spending", "facts", "elsewhere"}
+_SAVES = "tools/recover_store.py of the repository saves what can still be read, if anything"  # of a damaged store
 _BATCH = "batch "  # how the names of facts about batches under way begin
 _GET = (
     f"SELECT {COMPLETION_COLUMNS} FROM models JOIN requests JOIN completions ON model = models.id "  # noqa: S608
@@ -241,15 +242,12 @@ class Store:
                 return Stopped(f"{cannot}; fix that and run the same command again to resume")
             return BadInput(f"{cannot}; give a writable file on a local disk with --store")
         if name == "NOTADB":
-            return BadInput(
-                f"{self.path} is not a store of srdcr_lab, or its beginning is damaged; give another file, "
-                "or save what can be read with tools/recover_store.py of the repository"
-            )
+            fault = f"{self.path} is not a store of srdcr_lab, or its beginning is damaged"
+            return BadInput(f"{fault}; give another file ({_SAVES})")
         return self._damaged(error)
 
     def _damaged(self, what: object) -> BadInput:
-        remedy = "tools/recover_store.py of the repository saves what can still be read, if anything"
-        return BadInput(f"the store {self.path} is damaged ({what}); {remedy}")
+        return BadInput(f"the store {self.path} is damaged ({what}); {_SAVES}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

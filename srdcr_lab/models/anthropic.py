@@ -157,8 +157,7 @@ class AnthropicChat(ApiChat):
         others = [name for name in types if name != "text" and "thinking" not in name]
         prompt_tokens = count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         completion = Completion(
-            kept, draws[0], finish_reason=finish, prompt_tokens=prompt_tokens,
-            completion_tokens=count(usage, "output_tokens"), thinking="\n".join(thinking),
-            thinking_tokens=count(details, "thinking_tokens"),
+            kept, draws[0], finish_reason=finish, prompt_tokens=prompt_tokens, thinking="\n".join(thinking),
+            completion_tokens=count(usage, "output_tokens"), thinking_tokens=count(details, "thinking_tokens"),
         )  # fmt: skip
         return [unless_without_text(completion, ", ".join(others))]

@@ -217,10 +217,8 @@ class ApiChat(ABC):
                 self.context_tokens = next((n for field in _WINDOWS if (n := count(mine, field))), None)
         except self.sdk.APIConnectionError as error:
             why = "did not answer in time" if isinstance(error, self.sdk.APITimeoutError) else "could not be reached"
-            raise BadInput(
-                f"{self.identity}: the server at {self.address} {why}; "
-                f"start it, correct the base URL (--base-url or {self.url_variable}), or ask nothing (--offline)."
-            ) from None
+            remedy = f"start it, correct the base URL (--base-url or {self.url_variable}), or ask nothing (--offline)"
+            raise BadInput(f"{self.identity}: the server at {self.address} {why}; {remedy}.") from None
         except self.sdk.APIStatusError as error:
             # A key that is restricted to completions may not list the models.
             if error.status_code in (401, 403) and "scope" not in _message(error):
@@ -238,19 +236,15 @@ class ApiChat(ABC):
     def _connect(self) -> _Connection:
         key = os.environ.get(self.key_variable, "")
         if not (key.isascii() and key.isprintable()) or key != key.strip():
-            raise BadInput(
-                f"the value of {self.key_variable} holds a character that no key has (a quote that is not straight, a "
-                "space, the end of a line); set it again"
-            )
+            fault = "a character that no key has (a quote that is not straight, a space, the end of a line)"
+            raise BadInput(f"the value of {self.key_variable} holds {fault}; set it again")
         say = partial(self._note, level=logging.WARNING)
         http = CountingClient(self._concurrency, self._timeout_s, self._patience_s, say)
         options = {"base_url": self._base_url, "max_retries": self._max_retries, "timeout": self._timeout_s}
         client = self._client(self._own_server, options | {"http_client": http})
         if client is None:
-            raise BadInput(
-                f"{self.identity} needs a key: set the environment variable {self.key_variable}, "
-                "or name a server of your own with --base-url."
-            )
+            remedy = f"set the environment variable {self.key_variable}, or name a server of your own with --base-url"
+            raise BadInput(f"{self.identity} needs a key: {remedy}.")
         return _Connection(client, asyncio.Semaphore(self._concurrency), http, asyncio.Lock())
 
     @property
@@ -362,10 +356,9 @@ class ApiChat(ABC):
             said = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
             texts = said, response.content[:2000].decode("utf-8", "replace")
             reason, began = (redact(visible(text, 2000))[:limit] for text, limit in zip(texts, (300, 80), strict=True))
-        raise CallFailed(
-            f"{self.identity}: the reply of {self.address} is malformed ({reason}); it begins with {began!r}. If that "
-            "is a web page, correct the base URL; otherwise run the same command again."
-        )
+        fault = f"{self.identity}: the reply of {self.address} is malformed ({reason}); it begins with {began!r}"
+        remedy = "If that is a web page, correct the base URL; otherwise run the same command again."
+        raise CallFailed(f"{fault}. {remedy}")
 
     def _check_no_key(self, reply: bytes) -> None:
         secrets = (getattr(self.client, name, None) or "" for name in ("api_key", "auth_token"))

@@ -349,11 +349,10 @@ class _Wave:
         """A look at a batch brought nothing. The next may; not where the provider denies it."""
         self.silences += 1
         if getattr(error, "status_code", 0) in (403, 404) and batch.remote:
-            raise BadInput(
-                f"{self.live.identity}: {self.model.address} does not give the batch {batch.remote} to this key "
-                f"({error.status_code}); use the key of the account that sent it, or ask anew with --store NEW.sqlite: "
-                f"srdcr store merge NEW.sqlite {self.store.path} leaves batches behind"
-            ) from None
+            fault = f"{self.model.address} does not give the batch {batch.remote} to this key ({error.status_code})"
+            remedy = "use the key of the account that sent it, or ask anew with --store NEW.sqlite"
+            without = f"srdcr store merge NEW.sqlite {self.store.path} leaves batches behind"
+            raise BadInput(f"{self.live.identity}: {fault}; {remedy}: {without}") from None
         failure = self._read(error)
         if self.silences > _MOST_SILENCES or isinstance(failure, BadInput):
             raise self._ending(failure) from None

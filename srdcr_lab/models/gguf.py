@@ -125,10 +125,8 @@ def settings_for(who: ModelIdentity, header: dict[str, Any], weights: int, free:
     slots = min(max(threads, _FEWEST_SLOTS), _MOST_SLOTS, fitting // window)
     if slots < 1:
         needed = (weights + _OVERHEAD + 2 * token * window) / 1e9
-        raise BadInput(
-            f"{who} needs about {needed:.1f} GB of memory, and {free / 1e9:.1f} GB are free; "
-            "close other programs, or take a smaller file of it (a stronger quantisation)"
-        )
+        fault = f"{who} needs about {needed:.1f} GB of memory, and {free / 1e9:.1f} GB are free"
+        raise BadInput(f"{fault}; close other programs, or take a smaller file of it (a stronger quantisation)")
     return {"threads": threads, "slots": slots, "window": window, "kept_mib": min(spare // 4, _MOST_KEPT) >> 20}
 
 

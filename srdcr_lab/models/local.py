@@ -97,10 +97,9 @@ class LocalChat:
     def sent(self) -> dict[str, Any]:
         """For ``run.json``: how it computes, and what was computed since the model was loaded."""
         sent: dict[str, Any] = {**self._computing, "kept_gb_at_most": self.decoder.kept_bytes / 1e9}
-        note = (
-            f"{self.identity}: what is decoded at the same time moves log-probabilities of this type by about 0.01, "
-            "and changes a reply where two tokens are nearly tied; with dtype='float32' it is 0.00001"
-        )
+        moves = "what is decoded at the same time moves log-probabilities of this type by about 0.01"
+        changes = "changes a reply where two tokens are nearly tied; with dtype='float32' it is 0.00001"
+        note = f"{self.identity}: {moves}, and {changes}"
         return sent | self.decoder.stats | ({} if sent["dtype"] == "float32" else {"notes": [note]})
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
@@ -125,11 +124,9 @@ class LocalChat:
         call.prompt = self._format.prompt_ids(request.messages)
         room = (self.context_tokens or _NO_WINDOW) - len(call.prompt)
         if room < 1:
-            raise CallFailed(
-                f"the prompt has {len(call.prompt)} tokens and the window of {self.identity} holds "
-                f"{self.context_tokens}, the reply included; use fewer exemplars, shorter passages or a model with a "
-                "larger window"
-            )
+            window = f"the window of {self.identity} holds {self.context_tokens}, the reply included"
+            remedy = "use fewer exemplars, shorter passages or a model with a larger window"
+            raise CallFailed(f"the prompt has {len(call.prompt)} tokens and {window}; {remedy}")
         most, stop = min(request.max_tokens, room), tuple(filter(None, request.stop))
         temperature = 1.0 if request.temperature is None else request.temperature  # None: its own distribution
         seeds = {draw: request.draw_seed(draw, bits=63) for draw in request.draws}

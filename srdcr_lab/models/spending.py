@@ -143,10 +143,9 @@ class Budget:
             while self._exhausted or amount > self.left_usd():
                 if self._exhausted or self._reserved <= _ROUNDING:
                     given = f"{self.limit_usd:.6f}".rstrip("0").rstrip(".")
-                    self._exhausted = self._exhausted or (
-                        f"the budget of ${given} does not cover the next call's worst case (${amount:.6f}; "
-                        f"${self.spent_usd:.6f} spent); raise --budget-usd and run again to go on from here"
-                    )
+                    worst = f"the next call's worst case (${amount:.6f}; ${self.spent_usd:.6f} spent)"
+                    remedy = "raise --budget-usd and run again to go on from here"
+                    self._exhausted = self._exhausted or f"the budget of ${given} does not cover {worst}; {remedy}"
                     raise BudgetExhausted(self._exhausted)
                 self._freed.clear()
                 await self._freed.wait()

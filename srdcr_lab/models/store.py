@@ -193,11 +193,10 @@ class Store:
                 raise BadInput(f"{self.path} is another program's SQLite file; give another file with --store")
             version = dict(self._rows("SELECT key, value FROM meta")).get("version", "none")
             if version != _VERSION or not tables >= _TABLES:
-                raise BadInput(
-                    f"the store {self.path} is of another version of srdcr_lab (format {version}, this one reads "
-                    f"{_VERSION}), or lacks tables; export it with the version that made it, or give another file "
-                    "with --store"
-                )
+                formats = f"format {version}, this one reads {_VERSION}"
+                fault = f"the store {self.path} is of another version of srdcr_lab ({formats}), or lacks tables"
+                remedy = "export it with the version that made it, or give another file with --store"
+                raise BadInput(f"{fault}; {remedy}")
         if more := self._rows("SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index')"):
             kind, name = more[0]  # these run as soon as rows are read or written, for as long as they like
             raise BadInput(f"{self.path} has a {kind} {name!r:.60}, which no store of srdcr_lab has; give another file")
@@ -595,8 +594,7 @@ def lines_of(path: Path) -> Iterator[Kept | Fact]:
                     continue
                 read = from_plain(_Line, record, "record")
                 completions = [checked(completion) for completion in read.completions]
-                draws = tuple(completion.draw for completion in completions)
-                request = read.request.request(read.stream, draws)
+                request = read.request.request(read.stream, tuple(each.draw for each in completions))
             except (ValueError, BadInput) as error:
                 damaged = "; tools/recover_store.py of the repository saves a damaged store" if number == 1 else ""
                 raise BadInput(f"{path}, line {number}: not a record of a store export ({error}){damaged}") from None

@@ -16,7 +16,7 @@ from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity,
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import did_you_mean, must_have
 
-_KNOWN = "pocket, hf:NAME_OR_PATH, gguf:FILE, gguf:smollm2, openai:NAME, anthropic:NAME (#label: for one of several)"
+SPECS = "pocket, hf:NAME_OR_PATH, gguf:FILE, gguf:smollm2, openai:NAME, anthropic:NAME (#label: for one of several)"
 _OF_A_SERVER = ("base_url", "concurrency", "patience_s")
 
 
@@ -38,7 +38,7 @@ def model_of_spec(spec: str = "pocket", *, offline: bool = False, **options: Any
     provider, _, rest = ("hf", "", "pocket") if spec == "pocket" else spec.partition(":")
     name, _, label = rest.partition("#")
     if provider not in ("hf", "gguf", *API) or not name:
-        raise BadInput(f"unknown model {spec!r:.100}; expected {_KNOWN}{_meant(spec)}")
+        raise BadInput(f"unknown model {spec!r:.100}; expected {SPECS}{_meant(spec)}")
     settings = partial(settings_of, options.get("reasoning"), options.get("extra_body"))
     if provider in API:
         adapter, logprobs, draws = API[provider]

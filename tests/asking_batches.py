@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 
+from srdcr_lab.models import batches
 from srdcr_lab.models.anthropic import AnthropicChat
-from srdcr_lab.models.batches import ask_batch
 from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import StoredModel
 from srdcr_lab.models.store import Store
@@ -29,7 +29,8 @@ async def main(
     chat = OpenAIChat if provider == "openai" else AnthropicChat
     model = chat(name, base_url=f"{url}/v1", max_retries=1)
     with closing(Store(path)) as store:
-        await ask_batch(StoredModel(model, store), wave(int(n)), tell=tell, pause_s=0.02)
+        batches.PAUSE_S = 0.02
+        await batches.ask_batch(StoredModel(model, store), wave(int(n)), tell=tell)
 
 
 if __name__ == "__main__":

@@ -108,14 +108,13 @@ class AnthropicChat(ApiChat):
 
     def _client(self, own_server: bool, options: dict[str, Any]) -> anthropic.AsyncAnthropic | None:
         has_key = bool(os.environ.get(self.key_variable) or os.environ.get("ANTHROPIC_AUTH_TOKEN"))
+        options["default_headers"] = {"anthropic-version": _API_VERSION}
+        if own_server and not has_key:
+            options["api_key"] = PLACEHOLDER_KEY
         if self._base_url:
             options["base_url"] = re.sub(r"/v1/*$", "", self._base_url)  # the SDK adds /v1 itself
         try:
-            client = anthropic.AsyncAnthropic(
-                api_key=PLACEHOLDER_KEY if own_server and not has_key else None,
-                default_headers={"anthropic-version": _API_VERSION},
-                **options,
-            )
+            client = anthropic.AsyncAnthropic(**options)
         except anthropic.AnthropicError:  # a login that the SDK looks for on disk, and cannot read
             return None
         return client if has_key or own_server or client.credentials else None
@@ -158,8 +157,7 @@ class AnthropicChat(ApiChat):
         others = [name for name in types if name != "text" and "thinking" not in name]
         prompt_tokens = count(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         completion = Completion(
-            kept, draws[0], finish_reason=finish, prompt_tokens=prompt_tokens,
-            completion_tokens=count(usage, "output_tokens"), thinking="\n".join(thinking),
-            thinking_tokens=count(details, "thinking_tokens"),
+            kept, draws[0], finish_reason=finish, prompt_tokens=prompt_tokens, thinking="\n".join(thinking),
+            completion_tokens=count(usage, "output_tokens"), thinking_tokens=count(details, "thinking_tokens"),
         )  # fmt: skip
         return [unless_without_text(completion, ", ".join(others))]

@@ -34,7 +34,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from srdcr_lab.models import base
-from srdcr_lab.models.base import Arrived, WithoutText, held, hide_secrets, redact
+from srdcr_lab.models.base import API, Arrived, WithoutText, held, redact
 from srdcr_lab.records import BadInput, CallFailed, FinishReason, SrdcrError, Stopped, TemperatureRefused
 from srdcr_lab.records.files import parse_json, rows_beside
 from srdcr_lab.records.types import Capabilities, Completion, ModelIdentity, Request
@@ -136,10 +136,6 @@ class ApiChat(ABC):
         }  # fmt: skip
         self.served: list[str] = self._sent["served_models"]
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        hide_secrets(f"{cls.sdk.__name__}._base_client")  # it logs the address of each request
-
     @abstractmethod
     def _client(self, own_server: bool, options: dict[str, Any]) -> Any:
         """A new SDK client with these options, or None without a key."""
@@ -201,10 +197,8 @@ class ApiChat(ABC):
                 self.context_tokens = next((n for field in _WINDOWS if (n := count(mine, field))), None)
         except self.sdk.APIConnectionError as error:
             why = "did not answer in time" if isinstance(error, self.sdk.APITimeoutError) else "could not be reached"
-            raise BadInput(
-                f"{self.identity}: the server at {self.address} {why}; "
-                f"start it, correct the base URL (--base-url or {self.url_variable}), or ask nothing (--offline)."
-            ) from None
+            remedy = f"start it, correct the base URL (--base-url or {self.url_variable}), or ask nothing (--offline)"
+            raise BadInput(f"{self.identity}: the server at {self.address} {why}; {remedy}.") from None
         except self.sdk.APIStatusError as error:
             # A key that is restricted to completions may not list the models.
             if error.status_code in (401, 403) and "scope" not in _message(error):
@@ -222,19 +216,15 @@ class ApiChat(ABC):
     def _connect(self) -> _Connection:
         key = os.environ.get(self.key_variable, "")
         if not (key.isascii() and key.isprintable()) or key != key.strip():
-            raise BadInput(
-                f"the value of {self.key_variable} holds a character that no key has (a quote that is not straight, a "
-                "space, the end of a line); set it again"
-            )
+            fault = "a character that no key has (a quote that is not straight, a space, the end of a line)"
+            raise BadInput(f"the value of {self.key_variable} holds {fault}; set it again")
         say = partial(self._note, level=logging.WARNING)
         http = CountingClient(self._concurrency, self._timeout_s, self._patience_s, say)
         options = {"base_url": self._base_url, "max_retries": self._max_retries, "timeout": self._timeout_s}
         client = self._client(self._own_server, options | {"http_client": http})
         if client is None:
-            raise BadInput(
-                f"{self.identity} needs a key: set the environment variable {self.key_variable}, "
-                "or name a server of your own with --base-url."
-            )
+            remedy = f"set the environment variable {self.key_variable}, or name a server of your own with --base-url"
+            raise BadInput(f"{self.identity} needs a key: {remedy}.")
         return _Connection(client, asyncio.Semaphore(self._concurrency), http, asyncio.Lock())
 
     @property
@@ -346,10 +336,9 @@ class ApiChat(ABC):
             said = str(error) if isinstance(error, ValueError) else "not the JSON of a completion"
             texts = said, response.content[:2000].decode("utf-8", "replace")
             reason, began = (redact(visible(text, 2000))[:limit] for text, limit in zip(texts, (300, 80), strict=True))
-        raise CallFailed(
-            f"{self.identity}: the reply of {self.address} is malformed ({reason}); it begins with {began!r}. If that "
-            "is a web page, correct the base URL; otherwise run the same command again."
-        )
+        fault = f"{self.identity}: the reply of {self.address} is malformed ({reason}); it begins with {began!r}"
+        remedy = "If that is a web page, correct the base URL; otherwise run the same command again."
+        raise CallFailed(f"{fault}. {remedy}")
 
     def _check_no_key(self, reply: bytes) -> None:
         secrets = (getattr(self.client, name, None) or "" for name in ("api_key", "auth_token"))
@@ -586,9 +575,7 @@ class CountingClient(httpx2.AsyncClient):
             else:
                 if response.status_code not in self._TURNED_AWAY:
                     self._has_answered, self._away_since = True, math.inf
-                    if response.status_code != 429:
-                        return response
-                    if _TALLY.get() is None or b"insufficient_quota" in response.content:
+                    if response.status_code != 429 or _TALLY.get() is None or b"insufficient_quota" in response.content:
                         return response
                     self._say_once("the server limits the rate (429); calls wait and are made again.")
                     asked = float(response.headers.get("retry-after", math.inf))
@@ -623,10 +610,7 @@ class CountingClient(httpx2.AsyncClient):
                 f"{late}; such a request is sent again, and may be billed twice. A smaller --concurrency helps."
             )
             raise httpx2.ReadTimeout(late, request=request) from None
-        except asyncio.CancelledError:  # we are interrupted
-            count_unanswered()
-            raise
-        except httpx2.RequestError as error:
+        except (httpx2.RequestError, asyncio.CancelledError) as error:  # cancelled: we are interrupted
             if not isinstance(error, self._NEVER_SENT):
                 count_unanswered()
             raise
@@ -695,4 +679,10 @@ def count(usage: Any, *fields: str) -> int:
     return sum(value for value in values if type(value) is int and 0 < value <= _MOST_TOKENS)
 
 
-hide_secrets("httpx2")  # it logs the address of each request
+def _without_secrets(record: logging.LogRecord) -> bool:
+    record.msg, record.args = redact(record.getMessage()), ()
+    return True
+
+
+for logger in ("httpx2", *(f"{sdk}._base_client" for sdk in API)):  # they log the address of each request
+    logging.getLogger(logger).addFilter(_without_secrets)

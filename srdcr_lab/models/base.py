@@ -15,7 +15,6 @@ A model may also have these; `ApiChat` has all of them:
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -223,16 +222,6 @@ def address(url: object) -> str:
     parts = urlsplit(str(url))
     port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
     return f"{parts.hostname}:{port}" if parts.hostname else HIDDEN
-
-
-def _redacted(record: logging.LogRecord) -> bool:
-    record.msg, record.args = redact(record.getMessage()), ()
-    return True
-
-
-def hide_secrets(logger: str) -> None:
-    """Pass everything that this logger writes through `redact`."""
-    logging.getLogger(logger).addFilter(_redacted)
 
 
 # Tokens for thinking at each level: the budgets that Gemini's OpenAI-compatible API gives these words

@@ -101,9 +101,7 @@ class Batches(Protocol):
         """Custom id, HTTP status (0: not answered) and reply of a line of results."""
 
 
-async def ask_batch(
-    live: StoredModel, wave: Sequence[Request], *, tell: Callable[[str], None], pause_s: float = PAUSE_S
-) -> dict[Place, str]:
+async def ask_batch(live: StoredModel, wave: Sequence[Request], *, tell: Callable[[str], None]) -> dict[Place, str]:
     """Put the completions of a wave into the store; return a sentence for each draw that failed.
 
     `wave` are requests with the draws that are missing, each draw once. `live` is the model behind the store; a batch
@@ -117,15 +115,15 @@ async def ask_batch(
     path, key = live.store.path, hashlib.sha256(live.identity.key.encode()).hexdigest()[:8]
     # Two processes would send the same twice. The lock ends with the process that holds it.
     with nullcontext() if path == ":memory:" else one_writer(Path(f"{path}-batches-{key}")):
-        return await _Wave(live, tell, pause_s).all_of(wave)
+        return await _Wave(live, tell).all_of(wave)
 
 
 class _Wave:
     """What one call of `ask_batch` knows: its batches under way, and what it learned of each line."""
 
-    def __init__(self, live: StoredModel, tell: Callable[[str], None], pause_s: float) -> None:
+    def __init__(self, live: StoredModel, tell: Callable[[str], None]) -> None:
         self.live, self.model, self.store, self.budget = live, cast(ApiChat, live.model), live.store, live.budget
-        self.key, self.price, self.pause_s = live.identity.key, (live.price or FREE).in_a_batch(), pause_s
+        self.key, self.price = live.identity.key, (live.price or FREE).in_a_batch()
         if self.model.batches is None:
             raise BadInput(f"{live.identity}: {self.model.provider} has no batches; run without --batch")
         self.api: Batches = self.model.batches(self.model)
@@ -163,7 +161,8 @@ class _Wave:
 
     def _missing(self, wave: Sequence[Request]) -> list[Asked]:
         """The lines that are still to be asked."""
-        elsewhere = self.store.draws_in_batches(self.key) | self.failed.keys()
+        under_way = (line.request for name in self.batches for line in self.store.open_in(name))
+        elsewhere = {place for request in under_way for place in request.places.values()} | self.failed.keys()
         lines, size = [], self.model.draws_per_request
         for request in wave:
             have = self.store.get(self.live.identity, request)
@@ -269,12 +268,12 @@ class _Wave:
                 except self.errors as error:
                     self._missed(batch, error)
             if self.batches:
-                await asyncio.sleep(self.pause_s)
+                await asyncio.sleep(PAUSE_S)
         if self.stop:
             raise self.stop
         if self.is_full:
             self.is_full = False
-            await asyncio.sleep(self.pause_s)
+            await asyncio.sleep(PAUSE_S)
 
     async def _look(self, batch: Batch) -> None:
         """Find a batch whose id never arrived; keep what has come of one that is over."""
@@ -350,11 +349,10 @@ class _Wave:
         """A look at a batch brought nothing. The next may; not where the provider denies it."""
         self.silences += 1
         if getattr(error, "status_code", 0) in (403, 404) and batch.remote:
-            raise BadInput(
-                f"{self.live.identity}: {self.model.address} does not give the batch {batch.remote} to this key "
-                f"({error.status_code}); use the key of the account that sent it, or ask anew with --store NEW.sqlite: "
-                f"srdcr store merge NEW.sqlite {self.store.path} leaves batches behind"
-            ) from None
+            fault = f"{self.model.address} does not give the batch {batch.remote} to this key ({error.status_code})"
+            remedy = "use the key of the account that sent it, or ask anew with --store NEW.sqlite"
+            without = f"srdcr store merge NEW.sqlite {self.store.path} leaves batches behind"
+            raise BadInput(f"{self.live.identity}: {fault}; {remedy}: {without}") from None
         failure = self._read(error)
         if self.silences > _MOST_SILENCES or isinstance(failure, BadInput):
             raise self._ending(failure) from None

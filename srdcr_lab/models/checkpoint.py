@@ -83,10 +83,8 @@ def _fetched(folder_or_name: str) -> Path:
     try:
         return Path(snapshot_download(folder_or_name, allow_patterns=_WANTED, ignore_patterns=_UNWANTED))
     except Exception as error:  # the hub's own texts carry addresses and run over many lines
-        raise BadInput(
-            f"{folder_or_name} is neither a folder here nor a model that could be fetched ({type(error).__name__}); "
-            "check the name, the connection and the access rights"
-        ) from error
+        fault = f"is neither a folder here nor a model that could be fetched ({type(error).__name__})"
+        raise BadInput(f"{folder_or_name} {fault}; check the name, the connection and the access rights") from error
 
 
 def _read(kind: Any, folder: Path, fault: str, **options: Any) -> Any:

@@ -200,7 +200,6 @@ class Beginnings:
         self.most = most
         self._sorted: list[Prompt] = []
         self._states: OrderedDict[Prompt, list[list[torch.Tensor]]] = OrderedDict()  # of each layer, keys and values
-        self._tokens = 0
 
     def find(self, prompt: Prompt) -> tuple[Prompt, int]:
         """The kept prompt with the longest common beginning, and the length of that."""
@@ -233,16 +232,14 @@ class Beginnings:
             source, length = self.find(prompt)
             if source and length == len(source):  # the new one holds all of it
                 self._forget(source)
-            while self._tokens + len(prompt) > self.most:
+            while sum(map(len, self._sorted)) + len(prompt) > self.most:
                 self._forget(next(iter(self._states)))
             self._states[prompt] = states
-            self._tokens += len(prompt)
             insort(self._sorted, prompt)
 
     def _forget(self, prompt: Prompt) -> None:
         del self._states[prompt]
         self._sorted.remove(prompt)
-        self._tokens -= len(prompt)
 
 
 @dataclass(eq=False, slots=True)
@@ -292,13 +289,11 @@ class DecodingBatch:
 
     def select(self, rows: list[DecodingRow], parents: Sequence[int]) -> None:
         """Go on with `rows`; row i continues the old row ``parents[i]``, which may have several children or none."""
-        unchanged = list(parents) == list(range(len(self.rows)))
+        if rows and list(parents) != list(range(len(self.rows))):
+            indices = torch.tensor(parents, device=self.mask.device)
+            self.cache.reorder_cache(indices)
+            self.mask = self.mask[indices]
         self.rows = rows
-        if unchanged or not rows:
-            return
-        indices = torch.tensor(parents, device=self.mask.device)
-        self.cache.reorder_cache(indices)
-        self.mask = self.mask[indices]
 
     @property
     def ends(self) -> torch.Tensor:
@@ -319,17 +314,6 @@ class DecodingBatch:
         if len(kept) < len(self.rows):
             self.logits = [self.logits[place] for place in kept]
             self.select([self.rows[place] for place in kept], kept)
-
-
-def join(batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
-    """The same rows in few batches, with bounded padding; shorter ones are padded at their left."""
-
-    def fit(parts: Sequence[DecodingBatch]) -> bool:
-        filled, rows = sum(len(part.rows) * len(part.span) for part in parts), sum(len(part.rows) for part in parts)
-        return little_padding(filled, rows * len(parts[-1].span))
-
-    groups = _in_groups(sorted(batches, key=lambda batch: len(batch.span)), fit)
-    return [joined(group) if len(group) > 1 else group[0] for group in groups]
 
 
 def _in_groups(things: Iterable[_T], fit: Callable[[Sequence[_T]], bool]) -> list[list[_T]]:
@@ -387,9 +371,10 @@ class Decoder:
             self._suppressed = torch.tensor([token for token in named if token in known], device=model.device)
         self.in_use = threading.Lock()  # held by the thread that decodes
         self.stats = dict.fromkeys(_COUNTED, 0)
+        self._beginnings = Beginnings(0)
         self.pads_left, self.pads_anywhere, self.bytes_per_token = self._examine()
         self._said: OrderedDict[Prompt, TextPlace] = OrderedDict()  # as `DecodingRow.after`, in the latest replies
-        self._beginnings = Beginnings(kept_bytes // self.bytes_per_token if self.pads_anywhere else 0)
+        self._beginnings.most = kept_bytes // self.bytes_per_token if self.pads_anywhere else 0
         self.kept_bytes = self._beginnings.most * self.bytes_per_token
 
     def start(self, prompts: Sequence[tuple[Prompt, Sequence[Draw]]]) -> list[DecodingBatch]:
@@ -407,8 +392,15 @@ class Decoder:
         return self.join(batches)
 
     def join(self, batches: Iterable[DecodingBatch]) -> list[DecodingBatch]:
-        """Fewer batches with the same rows, where the model's cache allows it."""
-        return join(batches) if self.pads_anywhere else list(batches)
+        """The same rows in few batches, with bounded padding: shorter ones are padded at their left, where the model's
+        cache allows it."""
+
+        def fit(parts: Sequence[DecodingBatch]) -> bool:
+            filled, rows = sum(len(part.rows) * len(part.span) for part in parts), sum(len(part.rows) for part in parts)
+            return self.pads_anywhere and little_padding(filled, rows * len(parts[-1].span))
+
+        groups = _in_groups(sorted(batches, key=lambda batch: len(batch.span)), fit)
+        return [joined(group) if len(group) > 1 else group[0] for group in groups]
 
     def advance(self, batch: DecodingBatch) -> list[tuple[Draw, Sample]]:
         """Add one token to every row, and what holds of its guess; return what is finished. A batch without rows is
@@ -474,14 +466,11 @@ class Decoder:
     def _padded(self, parts: Sequence[tuple[int, Prompt]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Tokens, mask and positions of parts of rows: the position of each part's first token, and its tokens. Shorter
         ones are padded at their left."""
-        ids, mask, positions = [], [], []
         widest = max(len(tokens) for _, tokens in parts)
-        for start, tokens in parts:
-            gap = widest - len(tokens)
-            ids.append([0] * gap + [*tokens])
-            mask.append([0] * gap + [1] * len(tokens))
-            positions.append([start] * gap + [*range(start, start + len(tokens))])
-        return self._tensor(ids), self._tensor(mask), self._tensor(positions)
+        ids = self._tensor([[0] * (widest - len(tokens)) + [*tokens] for _, tokens in parts])
+        mask = self._tensor([[0] * (widest - len(tokens)) + [1] * len(tokens) for _, tokens in parts])
+        positions = self._tensor([[start] for start, _ in parts]) + (mask.cumsum(dim=1) - 1).clamp(min=0)
+        return ids, mask, positions
 
     def _goes_on(self, row: DecodingRow, finished: list[tuple[Draw, Sample]]) -> bool:
         """Whether draws of the row go on after its last token. Those that end with it move to `finished`."""
@@ -519,11 +508,21 @@ class Decoder:
         return Begun(prompt, *self._beginnings.find(prompt[:-1]))  # its last token is computed, for what follows it
 
     def _prefill(self, prompts: Iterable[Begun], rows: dict[Prompt, DecodingRow]) -> list[DecodingBatch]:
-        """Batches of these prompts, none with a token yet. What was computed is kept."""
+        """Batches of these prompts, sorted by length, none with a token yet: cut where a forward call would grow too
+        large or hold too much padding. What was computed is kept."""
+
+        def fit(piece: Sequence[Begun]) -> bool:
+            shortest, longest = piece[0].rest, piece[-1].rest
+            is_alike = longest <= (1.25 * shortest + 16 if self.pads_left else shortest)
+            length = max(begun.kept for begun in piece) + longest
+            filled = sum(len(begun.prompt) for begun in piece)
+            is_small = len(piece) * longest <= _PREFILL_TOKENS and little_padding(filled, len(piece) * length)
+            return is_alike and is_small
+
         batches: list[DecodingBatch] = []
-        for planned in _pieces(prompts, padded=self.pads_left):
+        for planned in _in_groups(sorted(prompts, key=lambda begun: (begun.rest, begun.kept)), fit):
             piece = [self.begun(begun.prompt) for begun in planned]  # the piece before it may have ousted some
-            mask, cache, logits = self._compute(piece, self._beginnings.states(piece))
+            mask, cache, logits = self._compute(piece)
             self._beginnings.keep([begun.prompt for begun in piece], mask, cache)
             batches.append(DecodingBatch([rows[begun.prompt] for begun in piece], mask, cache, logits))
             self.stats["batches"] += 1
@@ -531,10 +530,8 @@ class Decoder:
             self.stats["shared_prefix_tokens"] += sum(begun.kept for begun in piece)
         return batches
 
-    def _compute(
-        self, prompts: Sequence[Begun], states: Iterable[Sequence[torch.Tensor]] = ()
-    ) -> tuple[torch.Tensor, DynamicCache, torch.Tensor]:
-        """Mask, cache and last logits of prompts whose kept beginnings have these states.
+    def _compute(self, prompts: Sequence[Begun]) -> tuple[torch.Tensor, DynamicCache, torch.Tensor]:
+        """Mask, cache and last logits of prompts, on top of the states of their kept beginnings.
 
         Shorter beginnings are padded at their left, shorter rests between the two.
         """
@@ -543,7 +540,7 @@ class Decoder:
         mask = torch.cat([beginnings.to(rests.dtype), rests], dim=1)
         cache = DynamicCache(config=self._model.config)
         cache.layers = [PlacedLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
-        for place, (keys, values) in enumerate(states):
+        for place, (keys, values) in enumerate(self._beginnings.states(prompts)):
             cache.update(keys, values, place)
         return mask, cache, self._forward(ids, mask, positions, cache)
 
@@ -597,20 +594,6 @@ class Decoder:
                 return True
         self._model.set_attn_implementation("sdpa")
         return False
-
-
-def _pieces(prompts: Iterable[Begun], *, padded: bool) -> list[list[Begun]]:
-    """Prompts sorted by length, cut where a forward call would grow too large or hold too much padding."""
-
-    def fit(piece: Sequence[Begun]) -> bool:
-        shortest, longest = piece[0].rest, piece[-1].rest
-        is_alike = longest <= (1.25 * shortest + 16 if padded else shortest)
-        length = max(begun.kept for begun in piece) + longest
-        filled = sum(len(begun.prompt) for begun in piece)
-        is_small = len(piece) * longest <= _PREFILL_TOKENS and little_padding(filled, len(piece) * length)
-        return is_alike and is_small
-
-    return _in_groups(sorted(prompts, key=lambda begun: (begun.rest, begun.kept)), fit)
 
 
 def choose(logits: torch.Tensor, rows: Sequence[DecodingRow]) -> list[list[Pick]]:

@@ -191,10 +191,9 @@ def greedy(days: Sequence[Sequence[Completion]]) -> tuple[Observed, Observed]:
     (alone, so), (beside, otherwise), (fresh, anew) = apart((1, 2)), apart((2, 5)), apart((0, 1), (2, 4))
     repeats = NO if alone == math.inf else PARTLY if beside == math.inf else YES
     matters = UNTOLD if alone == math.inf else YES if fresh > max(3 * alone, _EXACT) else NO
-    return (
-        (repeats, f"asked again alone, a reply differs {so}; beside other requests {otherwise}"),
-        (matters, f"once its beginning was seen, a reply differs {anew}; asked again as it is {so}"),
-    )
+    again = f"asked again alone, a reply differs {so}; beside other requests {otherwise}"
+    cached = f"once its beginning was seen, a reply differs {anew}; asked again as it is {so}"
+    return (repeats, again), (matters, cached)
 
 
 def thinking(asked: Sequence[Trial]) -> Observed:

@@ -125,10 +125,8 @@ def settings_for(who: ModelIdentity, header: dict[str, Any], weights: int, free:
     slots = min(max(threads, _FEWEST_SLOTS), _MOST_SLOTS, fitting // window)
     if slots < 1:
         needed = (weights + _OVERHEAD + 2 * token * window) / 1e9
-        raise BadInput(
-            f"{who} needs about {needed:.1f} GB of memory, and {free / 1e9:.1f} GB are free; "
-            "close other programs, or take a smaller file of it (a stronger quantisation)"
-        )
+        fault = f"{who} needs about {needed:.1f} GB of memory, and {free / 1e9:.1f} GB are free"
+        raise BadInput(f"{fault}; close other programs, or take a smaller file of it (a stronger quantisation)")
     return {"threads": threads, "slots": slots, "window": window, "kept_mib": min(spare // 4, _MOST_KEPT) >> 20}
 
 
@@ -149,16 +147,9 @@ class GgufChat:
         settings = settings_for(identity, header, weights, free, threads)
         self._server, address = _started(path, identity, settings)
         self._engine = f"llama.cpp of xllamacpp {version('xllamacpp')}: {json.dumps(settings)}"
-        self._chat = OpenAIChat(
-            identity.name,
-            base_url=f"{address}/v1",
-            concurrency=settings["slots"],
-            timeout_s=3600.0,  # a slow machine may need minutes
-            max_retries=1,
-            patience_s=0,  # a server that is gone does not come back
-            takes_key=False,
-            **options,
-        )
+        # A slow machine may need minutes; a server that is gone does not come back.
+        options |= {"concurrency": settings["slots"], "timeout_s": 3600.0, "max_retries": 1, "patience_s": 0}
+        self._chat = OpenAIChat(identity.name, base_url=f"{address}/v1", takes_key=False, **options)
         self._chat.identity, self._chat.address = identity, "llama.cpp"  # as errors name them
         self._chat.draws_per_request = self.draws_per_request = settings["slots"]
         self.capabilities, self.context_tokens = self._chat.capabilities, settings["window"]

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -15,9 +16,7 @@ from srdcr_lab.records import BadInput, Capabilities, Completion, ModelIdentity,
 from srdcr_lab.records.files import folder
 from srdcr_lab.records.vocabulary import did_you_mean, must_have
 
-SPECIFICATIONS = (
-    "pocket, hf:NAME_OR_PATH, gguf:FILE, gguf:smollm2, openai:NAME, anthropic:NAME (#label: for one of several)"
-)
+SPECS = "pocket, hf:NAME_OR_PATH, gguf:FILE, gguf:smollm2, openai:NAME, anthropic:NAME (#label: for one of several)"
 _OF_A_SERVER = ("base_url", "concurrency", "patience_s")
 
 
@@ -39,38 +38,37 @@ def model_of_spec(spec: str = "pocket", *, offline: bool = False, **options: Any
     provider, _, rest = ("hf", "", "pocket") if spec == "pocket" else spec.partition(":")
     name, _, label = rest.partition("#")
     if provider not in ("hf", "gguf", *API) or not name:
-        raise BadInput(f"unknown model {spec!r:.100}; expected {SPECIFICATIONS}{_meant(spec)}")
-    if offline and provider in API:
-        settings = settings_of(options.get("reasoning"), options.get("extra_body"))
-        identity = ModelIdentity(provider, name, label, settings=settings)
-        _, logprobs, draws = API[provider]
-        return AbsentModel(identity, Capabilities(logprobs=logprobs), draws)
-    if provider not in API:
-        options = {name: value for name, value in options.items() if name not in _OF_A_SERVER}
+        raise BadInput(f"unknown model {spec!r:.100}; expected {SPECS}{_meant(spec)}")
+    settings = partial(settings_of, options.get("reasoning"), options.get("extra_body"))
+    if provider in API:
+        adapter, logprobs, draws = API[provider]
+        if offline:
+            identity = ModelIdentity(provider, name, label, settings=settings())
+            return AbsentModel(identity, Capabilities(logprobs=logprobs), draws)
+        must_have(provider, f"the model {spec}", provider)
+        model: ChatModel = getattr(import_module(f"srdcr_lab.models.{provider}"), adapter)(name, label=label, **options)
+        return model
+    options = {name: value for name, value in options.items() if name not in _OF_A_SERVER}
     if provider == "gguf":
         gguf = import_module("srdcr_lab.models.gguf")
-        identity = gguf.gguf_identity(name, label, settings_of(options.get("reasoning"), options.get("extra_body")))
+        identity = gguf.gguf_identity(name, label, settings())
         return Local(identity, lambda: gguf.GgufChat(name, identity, **options))
-    for package in ("torch", "transformers") if provider == "hf" else (provider,):
-        must_have(package, f"the model {spec}", "local" if provider == "hf" else provider)
-    if provider == "hf":
-        for option in ("reasoning", "extra_body"):
-            if options.pop(option, None):
-                flag = f"--{option.replace('_', '-')}"
-                raise BadInput(f"{flag} is for a model behind a server, not for {spec}; name a role: {flag} judge=…")
-        from srdcr_lab.models.checkpoint import identity_of, number_type
+    for package in ("torch", "transformers"):
+        must_have(package, f"the model {spec}", "local")
+    for option in ("reasoning", "extra_body"):
+        if options.pop(option, None):
+            flag = f"--{option.replace('_', '-')}"
+            raise BadInput(f"{flag} is for a model behind a server, not for {spec}; name a role: {flag} judge=…")
+    from srdcr_lab.models.checkpoint import identity_of, number_type
 
-        place = str(folder("pocket")) if spec == "pocket" else name
-        if spec == "pocket":  # on which its numbers were made, and on which it is fast enough
-            options.setdefault("device", "cpu")
-        dtype = number_type(place, **{each: options[each] for each in ("device", "dtype") if each in options})
-        named = {"provider": "pocket", "name": "pocket"} if spec == "pocket" else {"label": label}
-        identity, chat = identity_of(place, dtype=dtype, **named), "srdcr_lab.models.local"
-        read = lambda: import_module(chat).LocalChat(place, identity=identity, **options)  # noqa: E731
-        return Local(identity, read, shipped=spec == "pocket")
-    adapter = getattr(import_module(f"srdcr_lab.models.{provider}"), API[provider][0])
-    model: ChatModel = adapter(name, label=label, **options)
-    return model
+    place, named = name, {"label": label}
+    if spec == "pocket":
+        place, named = str(folder("pocket")), {"provider": "pocket", "name": "pocket"}
+        options.setdefault("device", "cpu")  # on which its numbers were made, and on which it is fast enough
+    dtype = number_type(place, **{each: options[each] for each in ("device", "dtype") if each in options})
+    identity, chat = identity_of(place, dtype=dtype, **named), "srdcr_lab.models.local"
+    read = lambda: import_module(chat).LocalChat(place, identity=identity, **options)  # noqa: E731
+    return Local(identity, read, shipped=spec == "pocket")
 
 
 @dataclass

@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 from bisect import bisect, insort
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -81,36 +81,32 @@ class LocalChat:
         kept = memory // 8 if kept_bytes is None else kept_bytes
         pack_linear(model)
         try:
-            self._decoder = Decoder(model, self._format.end_ids, self._format.decode, kept)
+            self.decoder = Decoder(model, self._format.end_ids, self._format.decode, kept)
         except Exception as error:
             raise BadInput(f"{folder_or_name} cannot be decoded step by step here ({type(error).__name__})") from error
         self.capabilities = Capabilities(logprobs=True)
         self._token_texts = lru_cache(maxsize=1 << 12)(self._format.token_texts)  # many draws say the same
         self.context_tokens: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         cache_bytes = memory // 2 if on_gpu else _CPU_CACHE_BYTES
-        self._max_batch_tokens = max_batch_tokens or max(1, cache_bytes // self._decoder.bytes_per_token)
-        self._threads = threads
+        self.max_batch_tokens = max_batch_tokens or max(1, cache_bytes // self.decoder.bytes_per_token)
+        self.threads = threads
         self._computing = {"dtype": chosen, "device": str(model.device)}
         self._worker: Worker | None = None
         self._lock = threading.Lock()
 
     def sent(self) -> dict[str, Any]:
         """For ``run.json``: how it computes, and what was computed since the model was loaded."""
-        kept = {"kept_gb_at_most": self._decoder.kept_bytes / 1e9}
-        note = (
-            f"{self.identity}: what is decoded at the same time moves log-probabilities of this type by about 0.01, "
-            "and changes a reply where two tokens are nearly tied; with dtype='float32' it is 0.00001"
-        )
-        notes = {} if self._computing["dtype"] == "float32" else {"notes": [note]}
-        return {**self._computing, **kept, **self._decoder.stats, **notes}
+        sent: dict[str, Any] = {**self._computing, "kept_gb_at_most": self.decoder.kept_bytes / 1e9}
+        moves = "what is decoded at the same time moves log-probabilities of this type by about 0.01"
+        changes = "changes a reply where two tokens are nearly tied; with dtype='float32' it is 0.00001"
+        note = f"{self.identity}: {moves}, and {changes}"
+        return sent | self.decoder.stats | ({} if sent["dtype"] == "float32" else {"notes": [note]})
 
     async def complete(self, request: Request) -> tuple[Completion, ...]:
         """See `ChatModel.complete`. A prompt longer than the model's window is a failed call."""
         call = Call(request)
         with self._lock:
-            if self._worker is None:
-                most, threads = self._max_batch_tokens, self._threads
-                self._worker = Worker(self._decoder, self._prepare, self._completion, most, threads)
+            self._worker = self._worker or Worker(self)
             self._worker.inbox.put(call)
         return await asyncio.wrap_future(call.future)
 
@@ -122,22 +118,22 @@ class LocalChat:
             worker.inbox.put(None)
             await asyncio.to_thread(worker.thread.join)
 
-    def _prepare(self, call: Call) -> None:
+    def prepare(self, call: Call) -> None:
+        """Set the prompt and the draws of a call."""
         request = call.request
         call.prompt = self._format.prompt_ids(request.messages)
         room = (self.context_tokens or _NO_WINDOW) - len(call.prompt)
         if room < 1:
-            raise CallFailed(
-                f"the prompt has {len(call.prompt)} tokens and the window of {self.identity} holds "
-                f"{self.context_tokens}, the reply included; use fewer exemplars, shorter passages or a model with a "
-                "larger window"
-            )
+            window = f"the window of {self.identity} holds {self.context_tokens}, the reply included"
+            remedy = "use fewer exemplars, shorter passages or a model with a larger window"
+            raise CallFailed(f"the prompt has {len(call.prompt)} tokens and {window}; {remedy}")
         most, stop = min(request.max_tokens, room), tuple(filter(None, request.stop))
         temperature = 1.0 if request.temperature is None else request.temperature  # None: its own distribution
         seeds = {draw: request.draw_seed(draw, bits=63) for draw in request.draws}
         call.draws = [Draw(seed, temperature, most, stop, call, draw) for draw, seed in seeds.items()]
 
-    def _completion(self, call: Call, draw: Draw, sample: Sample) -> Completion:
+    def completion(self, call: Call, draw: Draw, sample: Sample) -> Completion:
+        """The completion of a finished draw."""
         ids = tuple(pick.token for pick in sample.picks)
         text = self._format.decode(ids)
         end = first_stop(text, draw.stop)
@@ -185,16 +181,12 @@ class Call:
 class Worker:
     """A thread that decodes the calls put into its `inbox`; None ends it after its current step.
 
-    `prepare` sets a call's prompt and draws, and what it raises fails the call; `complete` makes the completion of a
-    finished draw. `max_batch_tokens` bounds the sum of `Call.size` over what is decoded at once.
+    Its `chat` sets a call's prompt and draws, where an error fails the call, and makes the completion of a finished
+    draw. The chat's `max_batch_tokens` bounds the sum of `Call.size` over what is decoded at once.
     """
 
-    def __init__(
-        self, decoder: Decoder, prepare: Callable[[Call], None], complete: Callable[[Call, Draw, Sample], Completion],
-        max_batch_tokens: int, threads: int | None = None,
-    ) -> None:  # fmt: skip
-        self._decoder, self._prepare, self._complete = decoder, prepare, complete
-        self._max_batch_tokens, self._threads = max_batch_tokens, threads
+    def __init__(self, chat: LocalChat) -> None:
+        self._chat, self._decoder = chat, chat.decoder
         self._waiting: list[Call] = []
         self._active: list[Call] = []
         self._batches: list[DecodingBatch] = []
@@ -204,8 +196,8 @@ class Worker:
         self.thread.start()
 
     def _run(self) -> None:
-        if self._threads:
-            torch.set_num_threads(self._threads)
+        if self._chat.threads:
+            torch.set_num_threads(self._chat.threads)
         with self._decoder.in_use:  # an earlier worker may be at its last step
             while self._take_in():
                 try:
@@ -232,7 +224,7 @@ class Worker:
             if call is None:
                 return False
             try:
-                self._prepare(call)
+                self._chat.prepare(call)
             except Exception as error:
                 _fail([call], error)
             else:
@@ -252,7 +244,7 @@ class Worker:
     def _admit(self) -> None:
         """Prefill what fits beside the active calls; at least one if nothing else runs."""
         held = [*accumulate((call.size for call in self._waiting), initial=sum(call.size for call in self._active))][1:]
-        fitting = bisect(held, self._max_batch_tokens) or int(not self._active)
+        fitting = bisect(held, self._chat.max_batch_tokens) or int(not self._active)
         newcomers, self._waiting = self._waiting[:fitting], self._waiting[fitting:]
         if not newcomers:
             return
@@ -272,7 +264,7 @@ class Worker:
                 batch.drop(lambda draw: draw.owner.future.done())
             for draw, sample in self._decoder.advance(batch) if batch.rows else ():
                 call: Call = draw.owner
-                call.arrived[draw.index] = self._complete(call, draw, sample)
+                call.arrived[draw.index] = self._chat.completion(call, draw, sample)
                 if len(call.arrived) == len(call.draws):
                     with suppress(InvalidStateError):  # cancelled meanwhile
                         call.future.set_result(tuple(call.arrived[index] for index in call.request.draws))

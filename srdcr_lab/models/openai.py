@@ -175,10 +175,9 @@ class OpenAIChat(ApiChat):
         spent = tokens_by_choice(max(count(usage, "completion_tokens"), beyond), own)
         thought = _thinking_tokens(usage, completions, spent)
         if not prompt:
-            self._note(
-                "The server reports no token usage; tokens are counted as 0 or from the log-probabilities, and a "
-                "budget counts the most that each request can cost."
-            )
+            tokens = "tokens are counted as 0 or from the log-probabilities"
+            costs = "a budget counts the most that each request can cost"
+            self._note(f"The server reports no token usage; {tokens}, and {costs}.")
         wanted = request.wants_logprobs and "logprobs" not in self._sent["dropped"]
         self._has_scored |= any(c.logprobs is not None for c in completions)
         if wanted and any(c.text and c.logprobs is None for c in completions):

@@ -29,8 +29,8 @@ from srdcr_lab.records.types import Capabilities, Completion, ModelIdentity, Pla
 
 _TOKENS_A_MESSAGE = 16  # a generous bound on what a chat template adds around one message
 _ROUNDING = 1e-9  # US dollars: what sums of many amounts are off at most
-_REFUSED = "refused"  # the name under which the store remembers what a model without temperature refuses
-_SERVED = "served"  # and the models that answered
+# Lists of a model that the store remembers under the same name: their type, and how a sentence names them.
+_LEARNED = {"refused": (list[Parameter], "what {} refuses"), "served": (list[str], "who answered as {}")}
 _PRICE_COLUMNS = ("model", "input_usd_per_million", "output_usd_per_million")
 
 
@@ -134,10 +134,9 @@ class Budget:
             while self._exhausted or amount > self.left_usd():
                 if self._exhausted or self._reserved <= _ROUNDING:
                     given = f"{self.limit_usd:.6f}".rstrip("0").rstrip(".")
-                    self._exhausted = self._exhausted or (
-                        f"the budget of ${given} does not cover the next call's worst case (${amount:.6f}; "
-                        f"${self.spent_usd:.6f} spent); raise --budget-usd and run again to go on from here"
-                    )
+                    worst = f"the next call's worst case (${amount:.6f}; ${self.spent_usd:.6f} spent)"
+                    remedy = "raise --budget-usd and run again to go on from here"
+                    self._exhausted = self._exhausted or f"the budget of ${given} does not cover {worst}; {remedy}"
                     raise BudgetExhausted(self._exhausted)
                 self._freed.clear()
                 await self._freed.wait()
@@ -216,17 +215,14 @@ class StoredModel:
         # one is charged for it.
         self.bought: dict[Place, Price | None] = {}
         self._in_flight: dict[Place, asyncio.Task[None]] = {}
-        known = store.recall(model.identity.key, _REFUSED)
-        where = f"{store.path}: what {model.identity} refuses"
-        self._refused: list[str] = from_json(list[Parameter], known, where) if known else []
+        self._remembered: dict[str, list[str]] = {}
+        for name, (kind, what) in _LEARNED.items():
+            known, where = store.recall(model.identity.key, name), f"{store.path}: {what.format(model.identity)}"
+            self._remembered[name] = from_json(kind, known, where) if known else []
         leave_out: Callable[[str], None] = getattr(model, "leave_out", lambda _: None)
-        for parameter in self._refused:
+        for parameter in self._remembered["refused"]:
             leave_out(parameter)
-        self._served: list[str] = getattr(model, "served", [])  # names under which it has answered
-        has_served: Callable[..., None] = getattr(model, "has_served", lambda *_: None)
-        if known := store.recall(model.identity.key, _SERVED):
-            has_served(*from_json(list[str], known, f"{store.path}: who answered as {model.identity}"))
-        self._n_served = len(self._served)
+        getattr(model, "has_served", lambda *_: None)(*self._remembered["served"])
 
     @property
     def capabilities(self) -> Capabilities:
@@ -331,10 +327,8 @@ class StoredModel:
 
     def remember_model(self) -> None:
         """Record in the store what the model refused, if it takes no temperature, and the models that answered."""
-        if len(self._served) > self._n_served:
-            self._n_served = len(self._served)
-            self.store.remember(self.identity.key, _SERVED, json.dumps(self._served))
-        refused = getattr(self.model, "refused", [])
-        if "temperature" in refused and refused != self._refused:
-            self._refused = [*refused]
-            self.store.remember(self.identity.key, _REFUSED, json.dumps(refused))
+        for name, known in self._remembered.items():
+            now = getattr(self.model, name, [])
+            if len(now) > len(known) and (name == "served" or "temperature" in now):
+                known[:] = now
+                self.store.remember(self.identity.key, name, json.dumps(now))

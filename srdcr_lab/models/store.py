@@ -137,6 +137,7 @@ class _Line:
 _VERSION = "1"
 _SCHEMA = Path(__file__).with_name("store.sql").read_text("utf-8")
 _TABLES = {"meta", "models", "requests", "completions", "spending", "facts", "elsewhere"}
+_SAVES = "tools/recover_store.py of the repository saves what can still be read, if anything"  # of a damaged store
 _BATCH = "batch "  # how the names of facts about batches under way begin
 _GET = (
     f"SELECT {COMPLETION_COLUMNS} FROM models JOIN requests JOIN completions ON model = models.id "  # noqa: S608
@@ -232,15 +233,12 @@ class Store:
                 return Stopped(f"{cannot}; fix that and run the same command again to resume")
             return BadInput(f"{cannot}; give a writable file on a local disk with --store")
         if name == "NOTADB":
-            return BadInput(
-                f"{self.path} is not a store of srdcr_lab, or its beginning is damaged; give another file, "
-                "or save what can be read with tools/recover_store.py of the repository"
-            )
+            fault = f"{self.path} is not a store of srdcr_lab, or its beginning is damaged"
+            return BadInput(f"{fault}; give another file ({_SAVES})")
         return self._damaged(error)
 
     def _damaged(self, what: object) -> BadInput:
-        remedy = "tools/recover_store.py of the repository saves what can still be read, if anything"
-        return BadInput(f"the store {self.path} is damaged ({what}); {remedy}")
+        return BadInput(f"the store {self.path} is damaged ({what}); {_SAVES}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -260,6 +258,10 @@ class Store:
                 if self._db.in_transaction:
                     with suppress(sqlite3.Error):
                         self._db.execute("ROLLBACK")
+
+    def _write(self, change: str, rows: Iterable[tuple[object, ...]]) -> None:
+        with self.transaction():
+            self._db.executemany(change, rows)
 
     def close(self) -> None:
         with self._lock:
@@ -320,27 +322,21 @@ class Store:
 
     def note_spent(self, run: str, usd: float) -> None:
         """Record what a run has spent, so that a killed and resumed run does not get its budget again."""
-        with self.transaction():
-            self._db.execute("INSERT OR REPLACE INTO spending VALUES (?, ?)", (run, usd))
+        self._write("INSERT OR REPLACE INTO spending VALUES (?, ?)", [(run, usd)])
 
     def remember(self, model: str, name: str, value: str) -> None:
         """Record a finding about the model of this key, a JSON text; a later value replaces an earlier one."""
-        with self.transaction():
-            self._db.execute(INSERT["fact"], (*astuple(Fact(model, name, value).checked()), _now()))
+        self._write(INSERT["fact"], [(*astuple(Fact(model, name, value).checked()), _now())])
 
     def recall(self, model: str, name: str) -> str | None:
         """The finding about a model under a name; None if there is none."""
-        rows = self._rows("SELECT model, name, value FROM facts WHERE model = ? AND name = ?", model, name)
-        return self._facts(rows)[0].value if rows else None
+        return next((fact.value for fact in self.facts(model) if fact.fact == name), None)
 
     def facts(self, model: str | None = None) -> list[Fact]:
         """All findings about a model, or about every model, sorted."""
         every = "SELECT model, name, value FROM facts WHERE ?1 IS NULL OR model = ?1 ORDER BY model, name"
-        return self._facts(self._rows(every, model))
-
-    def _facts(self, rows: Sequence[Any]) -> list[Fact]:
         try:
-            return [Fact(*row).checked() for row in rows]
+            return [Fact(*row).checked() for row in self._rows(every, model)]
         except ValueError as error:
             raise self._damaged(error) from None
 
@@ -350,23 +346,19 @@ class Store:
 
     def note_batch(self, model: str, name: str, value: str | None) -> None:
         """Record what is known about a batch, a JSON text; None: it is over."""
-        if value is not None:
+        if value is None:
+            self._write("DELETE FROM facts WHERE model = ? AND name = ?", [(model, f"{_BATCH}{name}")])
+        else:
             self.remember(model, f"{_BATCH}{name}", value)
-            return
-        with self.transaction():
-            self._db.execute("DELETE FROM facts WHERE model = ? AND name = ?", (model, f"{_BATCH}{name}"))
 
     def note_asked(self, asked: Iterable[Asked]) -> None:
         """Record what is asked elsewhere; a later note of the same replaces an earlier one."""
-        with self.transaction():
-            self._db.executemany(INSERT["asked"], (each.row() for each in asked))
+        self._write(INSERT["asked"], (each.row() for each in asked))
 
     def close_asked(self, asked: Iterable[Asked], *, answered: bool) -> None:
         """These are no longer asked elsewhere: they were answered and stay known, or will not be answered."""
-        ids = [(each.custom_id,) for each in asked]
         change = "UPDATE elsewhere SET canonical = NULL" if answered else "DELETE FROM elsewhere"
-        with self.transaction():
-            self._db.executemany(f"{change} WHERE custom_id = ?", ids)
+        self._write(f"{change} WHERE custom_id = ?", ((each.custom_id,) for each in asked))
 
     def asked(self, custom_id: str) -> Asked | None:
         """What was asked elsewhere under this name, answered or not; None if nothing was."""
@@ -375,11 +367,6 @@ class Store:
     def open_in(self, batch: str) -> list[Asked]:
         """What was asked in a batch and is not answered yet."""
         return [*self._asked("WHERE batch = ? AND e.canonical IS NOT NULL", batch)]
-
-    def draws_in_batches(self, model: str) -> set[tuple[str, str, int]]:
-        """(digest, stream, draw) of all that a model is being asked in batches."""
-        open_ones = (asked.request for batch in self.batches(model) for asked in self.open_in(batch))
-        return {place for request in open_ones for place in request.places.values()}
 
     def _asked(self, where: str, *values: object) -> Iterator[Asked]:
         query = f"SELECT e.*, r.canonical FROM elsewhere e LEFT JOIN requests r ON r.digest = e.digest {where}"  # noqa: S608
@@ -619,8 +606,7 @@ def lines_of(path: Path) -> Iterator[Kept | Fact]:
                     continue
                 read = from_plain(_Line, record, "record")
                 completions = [checked(completion) for completion in read.completions]
-                draws = tuple(completion.draw for completion in completions)
-                request = read.request.request(read.stream, draws)
+                request = read.request.request(read.stream, tuple(each.draw for each in completions))
             except (ValueError, BadInput) as error:
                 damaged = "; tools/recover_store.py of the repository saves a damaged store" if number == 1 else ""
                 raise BadInput(f"{path}, line {number}: not a record of a store export ({error}){damaged}") from None

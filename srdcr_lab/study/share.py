@@ -87,10 +87,6 @@ class _Used(Store):
         self.draws.setdefault((model.key, request.digest, request.stream), set()).update(completions)
         return completions
 
-    def recall(self, model: str, name: str) -> str | None:
-        self._recalled.add(model)
-        return super().recall(model, name)
-
     def facts(self, model: str | None = None) -> list[Fact]:
         self._recalled.update([model] if model else [])
         return [fact for fact in super().facts(model) if fact.model in self._recalled]

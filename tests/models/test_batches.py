@@ -16,7 +16,6 @@ import pytest
 from srdcr_lab.models import batches
 from srdcr_lab.models.anthropic import AnthropicChat
 from srdcr_lab.models.api import ApiChat, CountingClient
-from srdcr_lab.models.batches import ask_batch
 from srdcr_lab.models.openai import OpenAIChat
 from srdcr_lab.models.spending import Budget, Price, StoredModel, worst_case_usd
 from srdcr_lab.models.store import Store
@@ -41,8 +40,9 @@ anthropic = pytest.mark.parametrize("provider", ["anthropic"])
 
 
 @pytest.fixture(autouse=True)
-def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch that the loopback server made is listed at once."""
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are looked at without a pause, and those that the server made are listed at once."""
+    monkeypatch.setattr(batches, "PAUSE_S", 0.0)
     monkeypatch.setattr(batches, "_GRACE_S", 0.0)
 
 
@@ -69,7 +69,7 @@ class Lab:
             with closing(Store(self.path)) as store:
                 try:
                     live = StoredModel(here, store, price=PRICE, budget=self.budget)
-                    return await ask_batch(live, asked, tell=tell or self.told.append, pause_s=0)
+                    return await batches.ask_batch(live, asked, tell=tell or self.told.append)
                 finally:
                     await here.aclose()
 

@@ -155,15 +155,15 @@ MIX = [
 def test_bfloat16_equals_a_plain_forward_pass_of_that_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As near as that type allows: it holds two to three digits, and another order of summing changes the last one."""
     model = LocalChat(str(save_llama(tmp_path, dtype=torch.bfloat16)), threads=1, dtype="bfloat16")
-    assert {each.dtype for each in model._decoder._model.parameters()} == {torch.bfloat16}
+    assert {each.dtype for each in model.decoder._model.parameters()} == {torch.bfloat16}
     samples = []
-    completion = model._completion
+    completion = model.completion
 
     def noted(call: Call, draw: Draw, sample: Sample) -> Completion:
         samples.append((call.prompt, sample))
         return completion(call, draw, sample)
 
-    monkeypatch.setattr(model, "_completion", noted)
+    monkeypatch.setattr(model, "completion", noted)
     ask(model, *MIX[:10])
     ask(model, *MIX[10:])
     assert model.sent()["shared_prefix_tokens"] > 0
@@ -235,7 +235,7 @@ def test_a_scored_request_says_the_same_and_how_likely_it_was(llama: LocalChat) 
 
 
 def plain_logits(model: LocalChat, ids: tuple[int, ...]) -> torch.Tensor:
-    whole = model._decoder._model
+    whole = model.decoder._model
     with torch.inference_mode():
         logits = whole(torch.tensor([ids])).logits[0]
     named = whole.generation_config.suppress_tokens
@@ -302,7 +302,7 @@ def test_growing_prompts_are_computed_once_where_memory_allows_and_rightly_where
     distinct = {prompt[:end] for prompt in prompts for end in range(1, len(prompt) + 1)}
     assert sent["prefill_tokens"] <= computes_most * len(distinct)
     assert sent["prefill_tokens"] + sent["shared_prefix_tokens"] == sum(map(len, prompts))
-    assert model._decoder._beginnings._tokens <= kept_tokens
+    assert sum(map(len, model.decoder._beginnings._sorted)) <= kept_tokens
 
 
 def test_of_prompts_that_wait_the_one_with_least_to_compute_goes_first(
@@ -313,8 +313,8 @@ def test_of_prompts_that_wait_the_one_with_least_to_compute_goes_first(
     (first, second), others = debate(2, 1), [debate(2, about)[1] for about in (2, 3)]
     ask(model, first)
     started: list[tuple[int, ...]] = []
-    start = model._decoder.start
-    monkeypatch.setattr(model._decoder, "start", lambda calls: started.extend(p for p, _ in calls) or start(calls))
+    start = model.decoder.start
+    monkeypatch.setattr(model.decoder, "start", lambda calls: started.extend(p for p, _ in calls) or start(calls))
     ask(model, *others, second)
     asked = [second, *others]
     assert started == [model._format.prompt_ids(each.messages) for each in asked]
@@ -324,7 +324,7 @@ def test_a_sliding_window_is_decoded_exactly_without_shared_prefixes(tmp_path: P
     """Attention sees the last 24 tokens alone, so its cache forgets."""
     save(tmp_path, MistralForCausalLM, MistralConfig, sliding_window=24, **SIZES)
     model = LocalChat(str(tmp_path), threads=1)
-    assert not model._decoder.pads_anywhere
+    assert not model.decoder.pads_anywhere
     requests = [*MIX[:8], sampled("Who wrote the novel?", 4)]
     for asked, answers in zip(requests[:8], ask(model, *requests), strict=False):
         is_plain(model, asked, answers[0])
@@ -380,10 +380,10 @@ def test_of_a_guess_the_right_tokens_are_kept_and_nothing_else_changes(
 
     def kept(call: Call, draw: Draw, sample: Sample) -> Completion:
         said.setdefault(call.prompt, [pick.token for pick in sample.picks])
-        return LocalChat._completion(plain, call, draw, sample)
+        return LocalChat.completion(plain, call, draw, sample)
 
     plain = LocalChat(str(llama_folder), threads=1)
-    monkeypatch.setattr(plain, "_completion", kept)
+    monkeypatch.setattr(plain, "completion", kept)
     monkeypatch.setattr(DecodingRow, "continued", lambda row, most: ())
     answers = ask(plain, *requests)
     monkeypatch.setattr(DecodingRow, "continued", told)
@@ -438,13 +438,13 @@ def test_suppressed_tokens_are_never_said_as_transformers_has_it(
     asked, draws = greedy("Who wrote the novel?"), sampled("Who wrote the novel?", 24, temperature=1.0)
     prompt = torch.tensor([llama._format.prompt_ids(asked.messages)])
     options = {"max_new_tokens": 8, "do_sample": False, "return_dict_in_generate": True, "output_scores": True}
-    said = llama._decoder._model.generate(prompt, **options).sequences[0, prompt.shape[1] :].tolist()
+    said = llama.decoder._model.generate(prompt, **options).sequences[0, prompt.shape[1] :].tolist()
     folder = shutil.copytree(llama_folder, tmp_path / "suppressing")
     config = folder / "generation_config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"suppress_tokens": [*said, -1, 100_000]}))
     model = LocalChat(str(folder), threads=1)
     ((answer,), answers), ((unbound,),) = ask(model, asked, draws), ask(llama, asked)
-    generated = model._decoder._model.generate(prompt, **options)
+    generated = model.decoder._model.generate(prompt, **options)
     tokens = generated.sequences[0, prompt.shape[1] :]
     assert answer.text == model._format.decode(tokens.tolist()) != unbound.text
     assert not {*said} & {*tokens.tolist()}
@@ -452,7 +452,7 @@ def test_suppressed_tokens_are_never_said_as_transformers_has_it(
     np.testing.assert_allclose(answer.logprobs, scores.gather(1, tokens[:, None])[:, 0], atol=1e-4)
     assert [each.text for each in answers] == [plain_sample(model, draws, draw) for draw in draws.draws]
     assert model.identity.fingerprint != llama.identity.fingerprint
-    assert model._decoder.pads_anywhere  # what is impossible before and after is no difference
+    assert model.decoder.pads_anywhere  # what is impossible before and after is no difference
 
 
 def test_a_draw_does_not_depend_on_the_other_draws_asked_for(llama: LocalChat) -> None:
@@ -548,7 +548,7 @@ def test_the_window_cuts_a_reply(tmp_path: Path) -> None:
     assert answer.finish_reason is FinishReason.LENGTH
 
 
-@pytest.mark.parametrize(("place", "name"), [("_decoder._model", "forward"), ("_decoder", "advance")])
+@pytest.mark.parametrize(("place", "name"), [("decoder._model", "forward"), ("decoder", "advance")])
 def test_a_failure_reaches_every_caller_and_the_worker_lives_on(
     llama: LocalChat, monkeypatch: pytest.MonkeyPatch, place: str, name: str
 ) -> None:

@@ -555,14 +555,12 @@ def test_what_is_asked_in_a_batch_is_known_until_it_is_answered(store: Store, tm
     with closing(Store(tmp_path / "store.sqlite")) as later:
         assert later.batches(IDENTITY.key) == {"b1": '{"remote": "batch_1"}'}
         assert sorted(later.open_in("b1"), key=str) == sorted([ELSEWHERE, scored], key=str)
-        assert {(DRAWS.digest, "knowledge", draw) for draw in range(4)} < later.draws_in_batches(IDENTITY.key)
         with later.transaction():
             later.put(IDENTITY, DRAWS, [completion(DRAWS, draw) for draw in range(4)])
             later.close_asked([ELSEWHERE], answered=True)
         later.close_asked([scored], answered=False)
     store.note_batch(IDENTITY.key, "b1", None)
     assert store.batches(IDENTITY.key) == {}
-    assert store.draws_in_batches(IDENTITY.key) == set()
     assert store.open_in("b1") == []
     assert store.asked(scored.custom_id) is None
     assert store.asked(ELSEWHERE.custom_id) == replace(ELSEWHERE, is_open=False)

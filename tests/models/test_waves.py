@@ -9,7 +9,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +67,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches are looked at without a pause, and those that the server made are listed at once."""
-    monkeypatch.setattr(batches, "ask_batch", partial(batches.ask_batch, pause_s=0.0))
+    monkeypatch.setattr(batches, "PAUSE_S", 0.0)
     monkeypatch.setattr(batches, "_GRACE_S", 0.0)
 
 
@@ -251,7 +250,7 @@ def test_interrupted_in_a_wave_and_resumed(
     ):
         opened.run()
     assert "wave 1, for 4 items: 8 requests (18 draws) to openai:test; waiting since" in capsys.readouterr().err
-    monkeypatch.setattr(batches, "ask_batch", partial(batches.ask_batch, pause_s=0.0))
+    monkeypatch.setattr(batches, "PAUSE_S", 0.0)
     made = tables(loopback, tmp_path / "out", batch=True)
     assert loopback.batches.twice == []
     assert len(loopback.batches.batches) == 5

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from srdcr_lab.records.names import OF_CONFIDENCES, called, called_in, category_called, heading, kind_called
+from srdcr_lab.records.names import NAMING, called, called_in, category_called, heading, kind_called
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,7 +134,7 @@ def _form(values: Iterable[Any]) -> str:
 
 def _cell(name: str, form: str, value: Any, low: Any = None, high: Any = None) -> str:
     if isinstance(value, str):
-        return called_in(name, value) if name in _NAMING else value
+        return called_in(name, value) if name in NAMING else value
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -155,10 +155,3 @@ def p_value(p: float) -> str:
     ('< 0.001', '= 0.031')
     """
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
-
-
-# Columns (or an index, or the name of the columns) of methods and designs, of categories and of confidences
-_NAMING = (
-    *("model", "role", "condition", "method", "methods", "design", "debate", "a", "b", "alone", "knowledge_category"),
-    *("what", *OF_CONFIDENCES),
-)

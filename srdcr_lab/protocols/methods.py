@@ -13,7 +13,7 @@ from srdcr_lab.protocols import baselines, counterfactual, documents
 from srdcr_lab.protocols.answering import Outcome, Setup
 from srdcr_lab.protocols.choices import DESIGNS, names_in
 from srdcr_lab.protocols.counterfactual import as_equals, cfmad, debated, reflected, undebated
-from srdcr_lab.protocols.documents import per_hop
+from srdcr_lab.protocols.documents import per_hop, sr_dcr_per_document
 from srdcr_lab.protocols.sr_dcr import sr_dcr
 from srdcr_lab.records import BadInput, Decision, Item, Needs
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
@@ -61,15 +61,13 @@ class Method:
 
 
 _of_documents = partial(Method, needs=Needs.DOCUMENTS)
-_debate_of_documents = partial(_of_documents, debates=True)
 _of_hops = partial(Method, needs=Needs.HOPS)
-_debate_of_hops = partial(_of_hops, debates=True, designed=True)
 _of_any = partial(Method, needs=Needs.QUESTION)
-_debate_of_any = partial(_of_any, debates=True)
+_debate_only = partial(sr_dcr, gate=False)
 
 
 def _cfmad(name: str, **changed: Any) -> Method:
-    return _debate_of_any(name, partial(cfmad, **changed))
+    return _of_any(name, partial(cfmad, **changed), debates=True)
 
 
 _ALL = (
@@ -83,23 +81,23 @@ _ALL = (
     Method("naive_debate", baselines.naive_debate),
     Method(f"vote_{baselines.VOTES}", baselines.vote),
     Method("sr_dcr", sr_dcr, debates=True, designed=True, uses_confidence=True),
-    Method("debate_only", partial(sr_dcr, gate=False), debates=True, designed=True),
+    Method("debate_only", _debate_only, debates=True, designed=True),
     Method("confidence_only", baselines.confidence_only, uses_confidence=True, from_memory=True),
     Method("token_probability", baselines.token_probability, uses_logprobs=True),
     Method("calibrated_token_probability", baselines.token_probability, uses_logprobs=True, settle=by_percentile),
     Method("golden", baselines.golden),
     _of_documents("concatenate", documents.concatenate),
-    _debate_of_documents("madam_rag", documents.madam_rag),
+    _of_documents("madam_rag", documents.madam_rag, debates=True),
     _of_documents("ra_rag", documents.ra_rag, weighs_sources=True),
-    _debate_of_documents("dialectical", documents.dialectical),
-    _debate_of_documents("sr_dcr_per_document", documents.sr_dcr_per_document, designed=True, uses_confidence=True),
-    _debate_of_hops("sr_dcr_per_hop", partial(per_hop, answering=sr_dcr), uses_confidence=True),
-    _debate_of_hops("debate_only_per_hop", partial(per_hop, answering=partial(sr_dcr, gate=False))),
+    _of_documents("dialectical", documents.dialectical, debates=True),
+    _of_documents("sr_dcr_per_document", sr_dcr_per_document, debates=True, designed=True, uses_confidence=True),
+    _of_hops("sr_dcr_per_hop", partial(per_hop, answering=sr_dcr), debates=True, designed=True, uses_confidence=True),
+    _of_hops("debate_only_per_hop", partial(per_hop, answering=_debate_only), debates=True, designed=True),
     _of_hops("few_shot_per_hop", partial(per_hop, answering=baselines.few_shot)),
     _of_any("cot", counterfactual.cot),
     _of_any("self_reflection", counterfactual.self_reflection),
     _of_any("self_consistency", counterfactual.self_consistency),
-    _debate_of_any("mad", counterfactual.mad),
+    _of_any("mad", counterfactual.mad, debates=True),
     _of_any("self_contrast", counterfactual.self_contrast),
     _cfmad("cfmad"),
     _cfmad("direct_judge", examine=undebated),
@@ -108,7 +106,7 @@ _ALL = (
     _cfmad("cfmad_swapped", swap=True),
     *(_cfmad(f"cfmad_stances_{n}", stances=n) for n in (3, 4, 5)),
     *(_cfmad(f"cfmad_rounds_{n}", examine=partial(debated, rounds=n)) for n in (2, 3, 4, 5)),
-    _debate_of_any("cfmad_when_unsure", counterfactual.cfmad_when_unsure, uses_confidence=True),
+    _of_any("cfmad_when_unsure", counterfactual.cfmad_when_unsure, debates=True, uses_confidence=True),
 )
 METHODS = {method.name: method for method in _ALL}
 

@@ -38,7 +38,6 @@ _HEADINGS = _labels("heading")  # columns as a reader sees them; any other has i
 _MARKERS = {row["label"]: row["marker"] for row in _NAMES if row["marker"]}
 COLOURS = {row["name"]: row["colour"] for row in _NAMES if row["colour"]}
 IN_PAPER = frozenset(row["name"] for row in _NAMES if row["in_paper"])  # the methods of its Tables 1 and 2
-OF_CONFIDENCES = ("confidence_kind", "confidence", "first", "second")  # columns
 _RESERVE = [row["colour"] for row in _NAMES if row["kind"] == "reserve"]  # for names that have none of their own
 _FAMILY = {"judge_debate": "Judge Debate"}  # of which the methods are beginnings
 
@@ -136,8 +135,10 @@ _CALLED_IN: dict[str, Callable[[str], str]] = {
     "knowledge_category": category_called,
     "role": str.capitalize,
     "condition": lambda name: CONDITION_LABELS.get(name, name),
-    **dict.fromkeys(OF_CONFIDENCES, kind_called),
+    **dict.fromkeys(("confidence_kind", "confidence", "first", "second"), kind_called),
 }
+# Columns, or the name of an index, whose values have labels
+NAMING = (*_CALLED_IN, "method", "methods", "design", "debate", "a", "b", "alone")
 _OF_DESIGNS = {  # SR-DCR under each
     called(method, name): COLOURS.get(name, "") for method in ("sr_dcr", "sr_dcr_per_hop") for name in DESIGN_LABELS
 }

@@ -1,7 +1,5 @@
 """Chapter 06b: kinds of confidence, recalibration, and thresholds carried to other domains."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any

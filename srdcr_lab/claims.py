@@ -7,8 +7,6 @@ answer counts as wrong in its accuracies, so a claim about accuracy has a row fo
 A measure takes the records of one run and model, and raises `NoEvidence` where they cannot give the number.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The command line, put together from `srdcr_lab.commands`."""
 
-from __future__ import annotations
-
 import gc
 import signal
 import sys

@@ -7,8 +7,6 @@ is neither the geometric mean nor the answer's tokens, which chapter 02 takes. S
 data/elsewhere/README.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

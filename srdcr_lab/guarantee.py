@@ -9,8 +9,6 @@ Source: Angelopoulos et al., Learn then Test, 2021; the test by bets with fixed 
 Estimating means of bounded random variables by betting, 2024. Rules, weights and sequences are ours.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -3,8 +3,6 @@
 A guarantee for τ concerns answers from memory only; the effect of passages is measured apart (`passages_by_level`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ century. Day and month without a year ("14 July") are a `partial` mention; so is
 A date is moved by whole weeks. Sizes and levels are in ``levels.toml``, the expressions in ``english.toml``.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence

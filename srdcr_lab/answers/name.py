@@ -16,8 +16,6 @@ countries of large cities are known (``english.toml``). An unknown trait agrees 
 words for it.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -9,8 +9,6 @@ for what is counted ("people") are dropped. If no unit is asked for, a known uni
 agrees with any.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

@@ -7,8 +7,6 @@ either of them after "answer:" and the like; or if it is an option's text. A rea
 letter inside a sentence names nothing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

@@ -16,8 +16,6 @@ Values are never converted between units. A word may belong to two units ("pound
 what a word can mean. Words that are no unit (people, goals) disagree with nothing.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

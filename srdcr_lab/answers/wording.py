@@ -5,8 +5,6 @@ question, announce ("Sure! The answer is:"), decorate, explain, take back and re
 these parts. `kinds.Reading` and the answer type interpret them.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 import unicodedata

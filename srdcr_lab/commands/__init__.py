@@ -2,8 +2,6 @@
 store.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import sys

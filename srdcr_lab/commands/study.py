@@ -2,8 +2,6 @@
 notebooks and a report, sharing and replay, exchange with other tools, the store of completions.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

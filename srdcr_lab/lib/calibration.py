@@ -4,8 +4,6 @@ Every measure takes, for unique questions, `confidence` in [0, 1] (NaN or None i
 false or missing). Questions without a target (`n_unlabelled`) and without a confidence (`n_missing`) are left out.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

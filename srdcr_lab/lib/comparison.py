@@ -3,8 +3,6 @@
 The independent units are the questions. The paper compares percentages without a test [4.4]; everything here is ours.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -3,8 +3,6 @@
 Confidences that need further questions are in `protocols.answering`.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

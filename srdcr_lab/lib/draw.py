@@ -5,8 +5,6 @@ One theme, one colour for each method, design and category, and one mark for eac
 fewer than `FEW` questions is grey, and the axis says so.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Mapping, Sequence

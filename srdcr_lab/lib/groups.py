@@ -1,7 +1,5 @@
 """Which rows of a table of records belong together: groups of run, model, method and design, strata, equal answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any

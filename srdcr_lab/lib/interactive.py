@@ -5,8 +5,6 @@ A table is filtered by the controls that share a name with one of its columns. A
 as τ along a curve, needs another name. The charts use Altair, an extra (``srdcr-lab[notebooks]``).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

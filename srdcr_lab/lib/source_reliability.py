@@ -4,8 +4,6 @@ As in RA-RAG (Hwang et al. 2025), by the iterative weighted majority vote of Li 
 all tied answers, no weight below 0, and one vote each on a question whose voters all weigh nothing are ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

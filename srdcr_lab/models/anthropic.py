@@ -4,8 +4,6 @@ The API version is pinned. Version 2026-10-21, which the SDK sends by itself, re
 SR-DCR needs T = 0 and T = 0.5; under 2023-06-01 the models that sample at a given temperature still take it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence

@@ -12,8 +12,6 @@ A model may also have these; `ApiChat` has all of them:
 - ``refused``: the parameters that the model has refused; ``leave_out(parameter)``: records one that is known already.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -7,8 +7,6 @@ never arrived. So to make one is never simply tried again: it is looked for amon
 the one with our file; at Anthropic one of as many requests, until the custom ids of its results show whose it is.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

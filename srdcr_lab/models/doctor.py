@@ -8,8 +8,6 @@ sampler's in SGLang (github.com/sgl-project/sglang/pull/2664), except at T = 0; 
 (github.com/standardcompletions/rfcs/issues/11). A cache of prompts can change results, as llama.cpp's README says.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import secrets

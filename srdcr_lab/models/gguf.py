@@ -11,8 +11,6 @@ Its cache of prompts stays on, and slots compute together, so a number is rounde
 other requests: on smollm2 the log-probability of a token moved by up to 0.27, and a draw may change with it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """From a specification such as ``openai:gpt-4o`` to a model."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable

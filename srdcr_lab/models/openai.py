@@ -5,8 +5,6 @@ temperature withdraw a capability. They go together: the provider's models take 
 (https://developers.openai.com/api/docs/guides/latest-model#gpt-54-parameter-compatibility).
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 import os

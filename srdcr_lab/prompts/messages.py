@@ -10,8 +10,6 @@ piece must be one of ours. A role therefore sees what it has to see and nothing 
 and no code of a user, or of a bundle from a stranger, can run. The template must ask for what our readers read.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import tomllib

@@ -4,8 +4,6 @@ A reply that cannot be read gives UNPARSED or None; a JSON object raises `Malfor
 answer's text stands for is decided in `srdcr_lab.answers`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -2,8 +2,6 @@
 self-ask, RCI, Astute RAG, judge debate, naive debate, and ClashEval's token probabilities.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import random

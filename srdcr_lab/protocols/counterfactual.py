@@ -4,8 +4,6 @@ First how these methods ask, then CFMAD and its ablations, an experiment of ours
 with [CFMAD B.2, C]: chain of thought, self-consistency, self-reflection, self-contrast, multi-agent debate (MAD).
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence

@@ -5,8 +5,6 @@ Several answers can be right about documents, so a method's last speaker gives o
 abstention.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a method is, and all methods by the name that `--methods` takes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace

@@ -10,8 +10,6 @@ An oversight control (`Hears`) differs from the debate only in what the Judge he
 who repeats itself is asked once more; nobody hears the first turn, whose speaker is `ASKED_AGAIN` in the table `turns`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence

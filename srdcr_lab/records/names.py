@@ -7,8 +7,6 @@ also says whether a method is the paper's, whether a design is a control, and wh
 may be empty. Figures take them from `colours` and `markers`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from zlib import crc32

@@ -3,8 +3,6 @@
 The values of a vocabulary are the strings in every table; an unknown value raises `ValueError`.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator

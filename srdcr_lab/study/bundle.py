@@ -5,8 +5,6 @@ nothing is unpickled. The digest shows damage, not malice. What goes into a bund
 of this machine. Shipped studies are bundles too, one for each part, and have names.
 """
 
-from __future__ import annotations
-
 import getpass
 import hashlib
 import io

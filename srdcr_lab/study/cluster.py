@@ -15,8 +15,6 @@ No key travels through Ray, whose dashboard and logs show the arguments of tasks
 environment. Anyone who can reach a cluster can run code on it: https://docs.ray.io/en/latest/ray-security/index.html
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Results for other tools (an Inspect AI log), and results that were made elsewhere."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

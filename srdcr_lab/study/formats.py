@@ -4,8 +4,6 @@
 ``clasheval=FILE`` the released responses of ClashEval (Wu et al. 2024). Any other source is a table of our own columns.
 """
 
-from __future__ import annotations
-
 import math
 import zipfile
 import zlib

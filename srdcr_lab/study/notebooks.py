@@ -1,7 +1,5 @@
 """The sequence of notebooks: executed with your own parameters, and written as pages."""
 
-from __future__ import annotations
-
 import ast
 import atexit
 import base64

@@ -3,8 +3,6 @@
 The run is rehearsed twice, once as short as it can be (speakers agree, nobody is challenged) and once as long.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ A bundle holds the results folder, whose run.json names the versions, and the co
 the tables again from the completions alone and compares them.
 """
 
-from __future__ import annotations
-
 import math
 import shutil
 import tempfile

@@ -6,8 +6,6 @@ tables, from the store. Nothing is kept in memory between two waves, so a killed
 of SR-DCR takes about as many waves as it has turns.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -9,6 +9,7 @@ does, so it reports every error at which loading would stop.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import tomllib
@@ -175,7 +176,7 @@ def write_items(items: ItemSet, path: Path) -> None:
     frame = replace(items, items=(*items, *exemplars), exemplars=()).frame()
     frame = frame.rename(columns={"other_gold_answers": "gold_answers"})
     for lists in LISTS:
-        frame[lists] = frame[lists].map("|".join)
+        frame[lists] = frame[lists].map(_in_a_cell)
     frame["is_control"] = frame["is_control"].map({True: "true", False: ""})
     frame["is_exemplar"] = [*[""] * len(items), *["true"] * len(exemplars)]
     frame.loc[frame["is_exemplar"] == "true", ["perturbation_kind", "level"]] = ""
@@ -191,6 +192,11 @@ def write_items(items: ItemSet, path: Path) -> None:
             frame.to_json(part, orient="records", lines=True, force_ascii=False)
         else:
             frame.to_parquet(part, index=False)
+
+
+def _in_a_cell(texts: Sequence[str]) -> str:
+    """Texts with bars between them, or as JSON if one of them holds a bar."""
+    return json.dumps(texts, ensure_ascii=False) if "|" in "".join(texts) else "|".join(texts)
 
 
 def _as_item(item_id: str, exemplar: Exemplar, items: ItemSet) -> Item:

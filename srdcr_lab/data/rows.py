@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import math
 import random
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -216,13 +216,13 @@ class Row:
         return _FLAGS[text]
 
     def between_bars(self, column: str) -> tuple[str, ...]:
-        """The texts of a cell such as "William|the Conqueror", each short enough for an answer."""
-        if not (cell := self.text(column)):
-            return ()
-        parts: list[object] = [*cell.split("|")]
-        if cell.startswith(('["', "['")):
-            parts = read_json(cell, self.place(column), 'texts with bars between them, or a list such as ["…", "…"]')
-        texts = tuple(text.strip() for text in map(str, parts) if text.strip())
+        """The texts of a cell such as "William|the Conqueror" or a list, each short enough for an answer."""
+        cell = listed(self.cells.get(column))
+        if isinstance(cell, list) or str(cell).startswith(('["', "['")):
+            entries = [part.text("text") for part in self.parts(column, "entry", '["…", "…"]')]
+        else:
+            entries = [text.strip() for text in self.text(column).split("|")]
+        texts = tuple(filter(None, entries))
         if long := [len(text) for text in texts if len(text) > LONGEST_ANSWER]:
             raise self.bad(column, f"holds an answer of {long[0]:,} characters, at most {LONGEST_ANSWER:,} are taken")
         if len(texts) > MOST_ANSWERS:
@@ -248,19 +248,18 @@ class Row:
         raise self.bad(column, f"a list was expected, found {cell!r:.40}")
 
 
-def rows_of(frame: pd.DataFrame, file: str, lists: Collection[str] = (), *, is_ours: bool = False) -> list[Row]:
-    """The rows with cells as texts, in the columns `lists` with lists joined by bars; other lists and objects stay."""
+def rows_of(frame: pd.DataFrame, file: str, *, is_ours: bool = False) -> list[Row]:
+    """The rows with cells as texts; lists and objects stay."""
 
-    def plain(name: str, cell: Any) -> Any:
+    def plain(cell: Any) -> Any:
         if type(cell) is str:
             return cell.strip()
         if type(cell) is tuple and not cell:  # as in `ItemSet.frame`
             return ""
-        stays = isinstance(cell := listed(cell), (dict, BadInput) if name in lists else (list, dict, BadInput))
-        return cell if stays else plain_text(cell)
+        return cell if isinstance(cell := listed(cell), (list, dict, BadInput)) else plain_text(cell)
 
     names = list(frame)  # once: pandas makes each name anew whenever they are gone through
-    columns = [[plain(name, cell) for cell in frame.iloc[:, place].tolist()] for place, name in enumerate(names)]
+    columns = [[plain(cell) for cell in frame.iloc[:, place].tolist()] for place in range(len(names))]
     cells = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
     numbers = frame.attrs.get("numbers") or range(1, len(frame) + 1)  # the first, of a file with rows left out
     return [Row(file, number, each, is_ours=is_ours) for number, each in zip(numbers, cells, strict=True)]

@@ -197,7 +197,7 @@ def checked_rows(frame: pd.DataFrame, name: str, *, is_ours: bool = False) -> It
     table that `is_ours`, the tests have checked that answers are found and read, so this is not checked again.
     """
     check_columns(frame, REQUIRED[:2], name, f"needed are {', '.join(REQUIRED)}")
-    rows = rows_of(frame, name, LISTS, is_ours=is_ours)
+    rows = rows_of(frame, name, is_ours=is_ours)
     untyped = [row.cells["gold_answer"] for row in rows if row.cells.get("answer_type") in (None, "")]
     of_all = answers.guess_type([gold for gold in untyped if isinstance(gold, str) and not _is_yes_no(gold)])
     ids: dict[str, str] = {}  # question → the id of the first row that asks it

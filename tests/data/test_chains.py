@@ -16,7 +16,7 @@ from srdcr_lab.records.types import PREVIOUS
 
 FILE = Path(__file__).parents[1] / "fixtures" / "benchmarks" / "mquake.json"
 LAMP: list[dict[str, Any]] = [
-    {"question": "Who made the lamp?", "gold_answer": "Ann", "context": "The lamp was made by Ann."},
+    {"question": "Who made the lamp?", "gold_answer": "Ann", "aliases": ["An"], "context": "The lamp was made by Ann."},
     {"question": "Where is {previous} from?", "gold_answer": "Norland", "context": "Ann is from Norland."},
 ]
 
@@ -29,7 +29,7 @@ def own(hops: object = LAMP, **cells: object) -> ItemSet:
 def test_a_false_hop_need_not_be_the_last() -> None:
     false = altered(1, context="The lamp was made by Bea.", claimed_answer="Bea", perturbation_kind="substitution")
     (item,) = own(false, claimed_answer="Sudland")  # where Bea is from, as no passage says
-    assert (item.false_hop, item.claimed_answer) == (1, "Sudland")
+    assert (item.false_hop, item.claimed_answer, item.hops[0].aliases) == (1, "Sudland", ("An",))
 
 
 def altered(number: int, **cells: object) -> list[dict[str, Any]]:

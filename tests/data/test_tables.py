@@ -78,14 +78,14 @@ def test_the_same_items_from_every_kind_of_table(tmp_path: Path, source: str) ->
 
 DOSE = {
     "question": "How much?", "gold_answer": "400", "context": "Take 400 mg.", "answer_type": "number", "unit": "mg",
-    "accepted": "500 .. 800|1,000",
+    "accepted": "500 .. 800|1,000", "aliases": ["400 mg|day"],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_accepted_values_of_a_table(tmp_path: Path, ending: str) -> None:
+def test_accepted_values_of_a_table_and_an_alias_with_a_bar(tmp_path: Path, ending: str) -> None:
     items = load_items(pd.DataFrame([DOSE]))
-    assert items.items[0].accepted == ("500 .. 800", "1,000")
+    assert (items.items[0].accepted, items.items[0].aliases) == (("500 .. 800", "1,000"), ("400 mg|day",))
     write_items(items, path := tmp_path / f"items.{ending}")
     assert load_items(path).items == items.items
 

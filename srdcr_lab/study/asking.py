@@ -73,8 +73,6 @@ def load_model(spec: str = "pocket", *, offline: bool = False, **options: Any) -
 NEEDED = {Needs.PASSAGE: "a passage and no options", Needs.OPTIONS: "options", Needs.DOCUMENTS: "several documents",
           Needs.HOPS: "hops"}  # fmt: skip
 _SHOWN = 8  # names of methods that a message lists
-
-
 A_MODEL = "a specification such as 'pocket', or a ChatModel (with identity, capabilities, complete and aclose)"
 ROLES = ("defender", "critic", "judge")  # beside the answerer
 _OFF = ("", "0", "false", "no")  # values of SRDCR_OFFLINE

@@ -68,7 +68,8 @@ _POCKET = (
 
 def check_names(given: Iterable[str]) -> None:
     """Raise `TypeError` if a study takes no argument of one of these names."""
-    known = [*signature(Study).parameters, *signature(choices).parameters, *(each.name for each in fields(Asking))]
+    *own, _ = signature(Study).parameters  # the last collects what has none of these names
+    known = [*own, *signature(choices).parameters, *(each.name for each in fields(Asking))]
     if unknown := [name for name in given if name not in known]:
         raise TypeError(f"a study has no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
 
@@ -116,8 +117,7 @@ class Study:
         wanted = named_methods(methods)
         every = wanted == tuple(METHODS.values())
         documents = not every and any(method.needs is Needs.DOCUMENTS for method in wanted)
-        offsets = self.choices.year_offsets
-        whole = load_items(items, seed=seed, year_offsets=offsets, documents=documents, strict=strict)
+        whole = load_items(items, seed=seed, year_offsets=self.choices.year_offsets, documents=documents, strict=strict)
         chosen = (whole if questions is None else whole.of_questions(questions, seed)).limit(limit, seed)
         self._cast = self.asking.opened(model)
         refuse_unscored(self.choices.confidence, self._cast.answerer)

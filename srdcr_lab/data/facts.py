@@ -5,8 +5,6 @@ fact for a model to read. Also reports of sources, on which estimates of reliabi
 claims are right answers to other questions of the same domain, so their form gives nothing away.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import re
@@ -17,7 +15,8 @@ from functools import cache
 from itertools import cycle
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS
@@ -29,9 +28,6 @@ from srdcr_lab.data.rows import read_table, shuffled
 from srdcr_lab.data.tables import checked_rows, items_from_rows, level_of
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Exemplar, Item, Option, PerturbationKind
 from srdcr_lab.records.files import folder
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SPLITS = ("public", "held")  # of held questions the shipped model is never told the answers
 # Paper, 4.4: 300 items of event years (150 true, 30 under each offset) and 300 of the other five domains of ClashEval.

@@ -15,14 +15,13 @@ from itertools import chain
 from numbers import Integral
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import pandas as pd
 
 from srdcr_lab.records import AnswerType, BadInput, DocumentKind, Exemplar, Item, Level
 from srdcr_lab.records.files import as_plain, from_plain, read_json, whole_file
 from srdcr_lab.records.vocabulary import must_be, n_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Thing = TypeVar("Thing")
 GroupKey = TypeVar("GroupKey")
@@ -101,8 +100,6 @@ class ItemSet:
         DataFrame
             One row per item, with the columns of `Item`.
         """
-        import pandas as pd
-
         columns = [field.name for field in fields(Item)]
         return pd.DataFrame([[getattr(item, name) for name in columns] for item in self.items], columns=columns)
 

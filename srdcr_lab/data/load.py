@@ -6,8 +6,6 @@ checksum. `srdcr data check` reports everything that is wrong with a table. It r
 does, so it reports every error at which loading would stop.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -21,8 +19,9 @@ from http.client import HTTPException
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+import pandas as pd
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import YEAR_OFFSETS as YEAR_OFFSETS
@@ -36,9 +35,6 @@ from srdcr_lab.data.tables import LISTS, WRITTEN, check_columns, checked_rows, i
 from srdcr_lab.records import AnswerType, BadInput, Exemplar, Item, Needs
 from srdcr_lab.records.files import csv_text, folder, sha256_of, to_write, whole_file, write_whole
 from srdcr_lab.records.vocabulary import did_you_mean, must_be
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LARGEST = 500_000_000  # bytes; no published file comes near
 _TIMEOUT_S = 30
@@ -112,8 +108,6 @@ def load_items(
         name = Path(source).name
     if isinstance(found, ItemSet):
         return found
-    import pandas as pd
-
     must_be("items", found, (pd.DataFrame,), "a source such as 'facts', a file, a DataFrame or an ItemSet")
     items = items_from_rows(checked_rows(found, name), facts.exemplars(), strict=strict)
     return replace(items, traits=traits_in(found, name))

@@ -6,8 +6,6 @@ rewritten passage, written anew by somebody around a claim, is checked in the sa
 audit is a table, and can be saved as CSV or HTML.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -20,7 +18,9 @@ from functools import partial
 from itertools import accumulate, chain, cycle, islice
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from srdcr_lab import answers
 from srdcr_lab.answers.dates import SIGNED_YEAR_OFFSETS
@@ -33,9 +33,6 @@ from srdcr_lab.lib.page import Html, Td, html_table, render, shown
 from srdcr_lab.records import AnswerType, BadInput, Item, Level, PerturbationKind
 from srdcr_lab.records.files import csv_text, to_write, write_whole
 from srdcr_lab.records.vocabulary import must_be, n_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TRAITS = ("gender", "role", "era", "country", "near", "at_least", "at_most", "lived")  # columns of a table
 _LIVED = re.compile(r"(.+?)\s+(-?\d{1,4})\.\.(-?\d{1,4})")
@@ -322,8 +319,6 @@ class Perturbed:
             One row per attempt, in the order of the items, then the rows left out. `why` holds sentences joined by ";
             "; `changes` is a JSON list of [start in the true passage, before, after].
         """
-        import pandas as pd
-
         rows: list[dict[str, object]] = []
         for form in self.forms:
             false = claiming(form.standard, form.claim, "")
@@ -430,8 +425,6 @@ def claims_to_rewrite(perturbed: Perturbed, seed: int = 0) -> Iterator[tuple[Ite
 
 def by_outcome(perturbed: Perturbed) -> pd.DataFrame:
     """Count attempts by kind and level, with one column per outcome; rows left out are not counted."""
-    import pandas as pd
-
     counts = Counter((form.claim.kind.value, form.claim.level, form.outcome) for form in perturbed.forms)
     keys = sorted({key[:2] for key in counts}, key=lambda key: (key[0], list(Level).index(key[1])))
     rows = [(kind, level.value, *(counts[kind, level, outcome] for outcome in Audit)) for kind, level in keys]
@@ -443,8 +436,6 @@ def by_reason(perturbed: Perturbed) -> pd.DataFrame:
 
     A form may have several reasons, and counts once for each; a row that was left out has one.
     """
-    import pandas as pd
-
     alike: dict[tuple[str, str], list[str]] = {}
     for form in perturbed.forms:
         for head, why in {without_particulars(why.partition(": ")[0]): why for why in reversed(form.why)}.items():

@@ -5,12 +5,12 @@ wrong with a row is raised, what is wrong with one of its passages is a row that
 earlier rows asked. Evidence published with a question becomes the row's passage, and is taken to be true.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
@@ -20,9 +20,6 @@ from srdcr_lab.answers.wording import pattern
 from srdcr_lab.data.rows import DOCUMENT_KEYS, Row, document_of, rows_of, shuffled
 from srdcr_lab.records import AnswerType, BadInput, Document, DocumentKind, Level, PerturbationKind
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Cells = dict[str, Any]
 Earlier = dict[Any, Any]  # question → the row that asked it first
 Reader = Callable[[Row, Earlier], Iterator[Cells]]
@@ -31,8 +28,6 @@ _AGAIN = "an earlier row asks the same"
 
 def in_our_columns(frame: pd.DataFrame, file: str, read: Reader, name: str = "") -> pd.DataFrame:
     """The rows that a reader makes of published ones, as a table; `name` is the domain and begins the question_id."""
-    import pandas as pd
-
     asked: Earlier = {}
     made: list[tuple[int, Cells]] = []
     for row in rows_of(frame, file):

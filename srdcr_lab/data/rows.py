@@ -12,14 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from srdcr_lab.records import BadInput, Document, DocumentKind, Option
 from srdcr_lab.records.files import check_decoded_size, plain_cell, read_json
 from srdcr_lab.records.vocabulary import HALF_CHARACTER, did_you_mean
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 REQUIRED = ("question", "gold_answer", "context")
 LONGEST_TEXT = 100_000  # characters of a passage or a document
@@ -38,8 +39,6 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED, *, strict: bool = T
     A ``.json`` file holds JSON lines or one array of objects; ``.pqt`` is Parquet. A broken line raises `BadInput`;
     unless `strict`, every cell of its row is that `BadInput` instead, and `Row` raises it.
     """
-    import pandas as pd
-
     if not path.is_file():
         told = f"{path} is a folder" if path.is_dir() else f"there is no file {path}"
         raise BadInput(f"{told}; items are a file (.csv, .jsonl, .parquet) or a shipped set such as 'facts'")
@@ -67,9 +66,6 @@ def read_table(path: Path, needed: Sequence[str] = REQUIRED, *, strict: bool = T
 
 def _parquet(path: Path) -> pd.DataFrame:
     """A Parquet file's rows, without another program's index columns; raises `ValueError` for a broken file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     check_decoded_size(path)
     try:
         table = pq.read_table(path)
@@ -269,8 +265,6 @@ def plain_text(value: Any) -> str:
     """A value as text without surrounding white space: missing is empty, 1874.0 is "1874", a list is joined by bars."""
     if isinstance(value, str):
         return value.strip()
-    import pandas as pd
-
     if isinstance(value := listed(value), list):
         return "|".join(map(plain_text, value))
     if pd.isna(value):

@@ -2,8 +2,6 @@
 cells.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
@@ -11,7 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from srdcr_lab import answers
 from srdcr_lab.answers.kinds import kind_of
@@ -30,9 +30,6 @@ from srdcr_lab.data.rows import DOCUMENT_KEYS, LONGEST_ANSWER, REQUIRED, Row, do
 from srdcr_lab.records import AnswerType, BadInput, DocumentKind, Exemplar, Item, Level, PerturbationKind
 from srdcr_lab.records.types import PREVIOUS
 from srdcr_lab.records.vocabulary import did_you_mean, n_of, visible
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WRITTEN = (
     "item_id", "question_id", "question", "gold_answer", "context", "claimed_answer", "domain", "answer_type",

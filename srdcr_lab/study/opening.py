@@ -1,13 +1,13 @@
 """Open a study: ask a model for what the store lacks, show a finished run, or rebuild the study that it was."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from srdcr_lab.data.items import ItemSet, thaw
 from srdcr_lab.data.load import load_items
@@ -21,9 +21,6 @@ from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study.asking import ROLES
 from srdcr_lab.study.results import ITEMS, MANIFEST, STORE, Results, load_repeats, load_run
 from srdcr_lab.study.study import Study, check_names
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def open_study(
@@ -113,8 +110,6 @@ def open_repeats(
     DataFrame
         The records, with the column `repeat`.
     """
-    import pandas as pd
-
     if run is not None:
         results = replace(run if isinstance(run, Results) else load_run(run))
         vars(results)["records"] = load_repeats(results.folder)  # which open_study shows at tau

@@ -12,9 +12,11 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from srdcr_lab.data.items import first_difference, thaw
 from srdcr_lab.lib.definitions import redraw_stability
@@ -34,9 +36,6 @@ from srdcr_lab.records.vocabulary import must_be
 from srdcr_lab.study.bundle import PARTS, bundle_of, unpack
 from srdcr_lab.study.run import ItemRows, TableRow
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 STORE = "store.sqlite"  # the completions, in a results folder or beside several that share it
 REPEAT = "repeat-"  # folders in a study's own, one for each further seed
 _ROWS_A_GROUP = 5000
@@ -47,9 +46,6 @@ def table_writer(folder: Path) -> Iterator[Callable[[ItemRows], None]]:
     """A function that adds an item's rows to the folder's tables, which appear, or replace earlier ones, when the block
     ends without an error. Items of one question share its samples, so each stream is taken from the first.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     for left in folder.glob("*.parquet.part*"):  # of a run that was killed; this one has the folder to itself
         left.unlink()
     waiting: dict[str, list[TableRow]] = {table: [] for table in TABLES}
@@ -499,13 +495,9 @@ class Results:
         int
             The number.
         """
-        import pyarrow.parquet as pq
-
         return int(pq.read_metadata((self.folder / f"{table}.parquet").absolute()).num_rows)
 
     def _read(self, table: str) -> pd.DataFrame:
-        import pyarrow as pa
-
         nullable = {pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
         frame = stored_table(self.folder, table).to_pandas(types_mapper=nullable.get)
         if table == "records":  # categories that can be compared and sorted
@@ -520,9 +512,6 @@ _FILLED = ("item_id", "question_id", "domain", "answer_type", "method", "gold_an
 
 def stored_table(folder: Path, table: str) -> pa.Table:
     """A table of a results folder. One that is missing, damaged or of another schema is bad input."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     path = (folder / f"{table}.parquet").absolute()  # a relative one may be a URI
     if not path.is_file():
         raise BadInput(f"{folder} has no {path.name}; the run has not finished, run it again with the same arguments")

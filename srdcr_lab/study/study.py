@@ -21,6 +21,8 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from srdcr_lab.data.items import ItemSet, freeze
 from srdcr_lab.data.load import load_items
 from srdcr_lab.models import ChatModel, Store
@@ -55,8 +57,6 @@ from srdcr_lab.study.run import Causes, Waiting, each_setup, progress_bar, run_i
 from srdcr_lab.study.waves import InWaves, Waves, ask_in_waves
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from srdcr_lab.study.plan import Plan
 
 _PACKAGES = ("srdcr-lab", "numpy", "pandas", "pyarrow", "scipy", "torch", "transformers", *API, "genai-prices")

@@ -20,7 +20,7 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "srdcr_lab"
 # What stands, and what the second edition aims at.
-BOUNDS = {"modules": (97, 100), "lines": (23_292, 20_500), "lines of code": (16_985, 15_500), "circles": (0, 0)}
+BOUNDS = {"modules": (97, 100), "lines": (23_284, 20_500), "lines of code": (16_985, 15_500), "circles": (0, 0)}
 BOUNDS |= {"lines of tests": (26_953, 27_000)}
 FILES_OF_A_RUN = 55  # of `sr_dcr` on pocket
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import srdcr_lab as lab
 from srdcr_lab.commands import BAD_INPUT, DONE, SOURCE, Command, as_text, echo, note_all, open_store, refuse_overwriting
 from srdcr_lab.records import AnswerType, BadInput
 from srdcr_lab.records.files import to_write
@@ -18,8 +19,6 @@ from srdcr_lab.records.vocabulary import n_of
 
 if TYPE_CHECKING:
     from srdcr_lab.data.load import Report
-    from srdcr_lab.data.perturbing import Perturbed
-    from srdcr_lab.study.asking import Asking
 
 _SHOWN = 50  # findings of one check
 
@@ -128,7 +127,6 @@ def perturb_items(
     at_least and at_most limit what is possible; a claim beyond them gets the level absurd.
     """
     from srdcr_lab.data import load, perturbing
-    from srdcr_lab.study.asking import Asking
 
     for path, endings in ((out, load.ITEM_ENDINGS), (audit, perturbing.AUDIT_ENDINGS)):
         if path is not None:
@@ -146,7 +144,7 @@ def perturb_items(
         kept = store or (out and out.with_suffix(".sqlite"))
         if kept is None:
             raise BadInput("the passages of --rewrite are paid for; say with --out or --store where they are kept")
-        perturbed = _rewritten(rewrite, perturbed, seed, kept, Asking(budget_usd=budget_usd, offline=False, **asking))
+        perturbed = _rewrite(rewrite, perturbed, seed, kept, lab.Asking(budget_usd=budget_usd, offline=False, **asking))
     echo(f"{items.name}: {n_of(len(items) + len(refused), 'rows')}; {perturbed.sentence()}")
     note_all(perturbed.items.notes)
     reasons = "Why (a form may have several reasons, and is then counted with each)\n"
@@ -167,7 +165,7 @@ def perturb_items(
     return DONE
 
 
-def _rewritten(spec: str, perturbed: Perturbed, seed: int, store: Path, asking: Asking) -> Perturbed:
+def _rewrite(spec: str, perturbed: lab.Perturbed, seed: int, store: Path, asking: lab.Asking) -> lab.Perturbed:
     """The items with passages that the model writes; its completions go through a store and a budget, as in a run."""
     from srdcr_lab.models.spending import Budget, StoredModel, price_of
     from srdcr_lab.study.run import rewrite, wait_for

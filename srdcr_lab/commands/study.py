@@ -16,6 +16,7 @@ from zipfile import is_zipfile
 import click
 from click.core import ParameterSource
 
+import srdcr_lab as lab
 from srdcr_lab import commands
 from srdcr_lab.commands import DONE, PATH, SOME_FAILED, Command, as_text, echo, note_all, open_store, refuse_overwriting
 from srdcr_lab.lib.page import number
@@ -42,10 +43,9 @@ def plan(repeats: int, **options: Any) -> None:
 
     This asks no server and needs no key.
     """
-    from srdcr_lab.study import Study
     from srdcr_lab.study.plan import SPREAD, spans
 
-    with Study(offline=True, **options) as study:
+    with lab.Study(offline=True, **options) as study:
         planned = study.plan()
         some = f", estimated from {planned.rehearsed} of them" if planned.rehearsed < len(study.items) else ""
         n = len({item.question_id for item in study.items})
@@ -83,7 +83,6 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
     """
     from srdcr_lab.lib.comparison import over_repeats
     from srdcr_lab.lib.summary import summary
-    from srdcr_lab.study import load_repeats
 
     failed, folders = 0, []
     options["offline"] = options["offline"] or None  # for SRDCR_OFFLINE to decide
@@ -102,7 +101,7 @@ def run(out: Path, repeats: int, ray: str | None, shards: int | None, **options:
             echo(f"results in {results.folder}")
             echo(f"to look further: {shlex.join(['srdcr', 'notebooks', '--run', str(results.folder)])}")
     if repeats > 1:
-        table = over_repeats(summary, load_repeats(*folders))
+        table = over_repeats(summary, lab.load_repeats(*folders))
         write_whole(out / _REPEATS, csv_text(table))
         echo(f"{as_text(table)}\nboth: over questions and repeats; the same table is {out / _REPEATS}")
     return SOME_FAILED if failed else DONE
@@ -113,14 +112,14 @@ def _study(folder: Path, *, from_run: bool, opened: Any = None, **options: Any) 
 
     `opened` makes a model of that study from its identity; by default none is asked.
     """
-    from srdcr_lab.study import Study, load_run, study_of
+    from srdcr_lab.study import study_of
     from srdcr_lab.study.results import read_manifest
 
     if _typed() - _NO_CHOICES or not from_run:
-        return Study(out=folder, **options)
+        return lab.Study(out=folder, **options)
     if read_manifest(folder) is None:
         raise BadInput(f"there is no study in {folder}; give its options, or a folder with run.json and items.json")
-    held = load_run(folder)
+    held = lab.load_run(folder)
     how = {name: options[name] for name in ("store", "offline", "batch") if options[name] is not None}
     return study_of(held, opened, out=folder, limit=held.manifest["asked"].get("limit"), **how)
 
@@ -191,10 +190,9 @@ def doctor(model: str, store: Path | None, **asking: Any) -> int:
     """Find out how a server answers a study's requests. Takes about 50 short completions."""
     from srdcr_lab.models.doctor import DOCTOR, NO, conclusions, examine
     from srdcr_lab.models.spending import price_of
-    from srdcr_lab.study.asking import Asking
     from srdcr_lab.study.run import wait_for
 
-    opened = Asking(patience_s=0.0, offline=False, **asking).opened(model).answerer
+    opened = lab.Asking(patience_s=0.0, offline=False, **asking).opened(model).answerer
     if store:
         made(store.parent)
     with open_store(store or Path(":memory:"), create=True) as kept:
@@ -254,10 +252,9 @@ def report(
     asked with and without them, and the page has the answer, its guarantee and what that does not cover: notebook 06 as
     one command. With --run it is the page of that run.
     """
-    from srdcr_lab.data import check_source, load_items, perturb
+    from srdcr_lab.data import check_source
     from srdcr_lab.domain_report import domain_report
     from srdcr_lab.protocols.choices import check_ranges
-    from srdcr_lab.study import load_run, open_study
 
     if (table is None) is (run is None):
         raise BadInput("name a TABLE to study, or with --run a finished run, and not both")
@@ -267,13 +264,13 @@ def report(
     if run is not None:
         if ignored := sorted(_typed() - {"run", "out", "alpha", "delta", "tau"}):
             raise BadInput(f"--run names a study with its model and items: leave --{ignored[0].replace('_', '-')} out")
-        results, checked, perturbed = load_run(run), None, None
+        results, checked, perturbed = lab.load_run(run), None, None
     else:
-        items, checked = load_items(str(table)), check_source(str(table))
+        items, checked = lab.load_items(str(table)), check_source(str(table))
         true = all(item.is_standard for item in items)
-        perturbed = perturb(items) if true else None
+        perturbed = lab.perturb(items) if true else None
         graded = items if perturbed is None else perturbed.items or items  # rows without a passage are in none
-        results = open_study(how.pop("model"), graded, "few_shot", tau=tau, **how)
+        results = lab.open_study(how.pop("model"), graded, "few_shot", tau=tau, **how)
     fixed = results.manifest["asked"]["choices"]["tau"] if tau is None else tau
     with closing(results):
         page = domain_report(results, checked=checked, perturbed=perturbed, alpha=alpha, delta=delta, tau=fixed)
@@ -336,10 +333,9 @@ def export_results(kind: str, folder: Path, target: Path) -> None:
 
     It holds no key, no path of this machine, and no invisible character.
     """
-    from srdcr_lab.study import load_run
     from srdcr_lab.study.exchange import write_inspect
 
-    echo(write_inspect(load_run(folder).finished(), target))
+    echo(write_inspect(lab.load_run(folder).finished(), target))
 
 
 @click.command("import", cls=Command)
@@ -368,9 +364,7 @@ def import_results(table: Path, out: Path, model: str | None, method: str, tau: 
     verdict                         instead: one verdict without a debate (REASONABLE, UNREASONABLE, UNPARSED)
     p_unreasonable                  the judge's probability of UNREASONABLE
     """
-    from srdcr_lab.study import results_from
-
-    results = results_from(table, out, model=model, method=method, tau=tau, strict=strict)
+    results = lab.results_from(table, out, model=model, method=method, tau=tau, strict=strict)
     designs = results.records.dropna(subset="design").set_index("method")["design"].to_dict()
     named = {method: f"{method} ({design})" for method, design in designs.items()}
     echo(as_text(results.summary[_SHOWN].replace({"method": named})))
